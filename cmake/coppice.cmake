@@ -1,0 +1,123 @@
+# coppice_module(NAME DEPS module... LIBS library...)
+#   src/NAME/*.cc is the library coppice_NAME; *_test.cc, *_bench.cc and *_fuzz.cc beside it become the
+#   programs NAME_test, NAME_bench and one fuzz target each. New files are found without editing anything.
+#   DEPS is the list that tools/check_layers holds the includes against.
+# coppice_plugins(ROOT)
+#   every ROOT/KIND/NAME/plugin.cc is the library coppice_plugin_KIND_NAME. A folder that needs another
+#   library says so in a plugin.cmake of its own: set(PLUGIN_DEPS ...), set(PLUGIN_LIBS ...).
+
+# The files of `dir` in three heaps: library, tests, benches, fuzz targets.
+function(coppice_sort_sources dir)
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${dir}/*.cc)
+  set(lib ${all})
+  list(FILTER lib EXCLUDE REGEX "(_test|_bench|_fuzz|/main)\\.cc$")
+  foreach(heap test bench fuzz)
+    set(picked ${all})
+    list(FILTER picked INCLUDE REGEX "_${heap}\\.cc$")
+    set(${heap}_sources ${picked} PARENT_SCOPE)
+  endforeach()
+  set(lib_sources ${lib} PARENT_SCOPE)
+endfunction()
+
+# Test, bench and fuzz programs of one folder, linked against `library`.
+function(coppice_programs name library dir)
+  coppice_sort_sources(${dir})
+  if(COPPICE_FUZZ)
+    foreach(source ${fuzz_sources})
+      get_filename_component(target ${source} NAME_WE)
+      add_executable(${target} ${source})
+      target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+      target_link_libraries(${target} PRIVATE ${library})
+      set_property(GLOBAL APPEND PROPERTY COPPICE_FUZZ_TARGETS ${target})
+    endforeach()
+  endif()
+  if(COPPICE_TESTS AND NOT COPPICE_FUZZ)
+    if(test_sources)
+      add_executable(${name}_test ${test_sources})
+      target_link_libraries(${name}_test PRIVATE ${library} coppice_test_support GTest::gmock_main)
+      add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    endif()
+    if(bench_sources)
+      add_executable(${name}_bench ${bench_sources})
+      target_link_libraries(${name}_bench PRIVATE ${library} coppice_test_support benchmark::benchmark_main)
+      set_property(GLOBAL APPEND PROPERTY COPPICE_BENCH_TARGETS ${name}_bench)
+    endif()
+  endif()
+endfunction()
+
+function(coppice_module name)
+  cmake_parse_arguments(arg "" "" "DEPS;LIBS" ${ARGN})
+  set(dir ${CMAKE_SOURCE_DIR}/src/${name})
+  if(NOT EXISTS ${dir})
+    return()  # declared in the layer table, not written yet
+  endif()
+  coppice_sort_sources(${dir})
+  if(lib_sources)
+    add_library(coppice_${name} STATIC ${lib_sources})
+    set(scope PUBLIC)
+  else()
+    add_library(coppice_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(coppice_${name} ${scope}
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include/coppice>)
+  set(deps "")
+  foreach(dep ${arg_DEPS})
+    list(APPEND deps coppice_${dep})
+  endforeach()
+  target_link_libraries(coppice_${name} ${scope} ${deps} ${arg_LIBS})
+  coppice_programs(${name} coppice_${name} ${dir})
+endfunction()
+
+function(coppice_plugins root)
+  file(GLOB folders CONFIGURE_DEPENDS ${root}/*/*/plugin.cc)
+  foreach(file ${folders})
+    get_filename_component(dir ${file} DIRECTORY)
+    get_filename_component(name ${dir} NAME)
+    get_filename_component(kind_dir ${dir} DIRECTORY)
+    get_filename_component(kind ${kind_dir} NAME)
+    if(COPPICE_PLUGINS STREQUAL "external" AND kind STREQUAL "clouds")
+      continue()
+    endif()
+    set(PLUGIN_DEPS "")
+    set(PLUGIN_LIBS "")
+    include(${dir}/plugin.cmake OPTIONAL)
+    coppice_sort_sources(${dir})
+    set(library coppice_plugin_${kind}_${name})
+    add_library(${library} STATIC ${lib_sources})
+    target_include_directories(${library} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+    set(deps coppice_${COPPICE_KIND_MODULE_${kind}})
+    foreach(dep ${PLUGIN_DEPS})
+      list(APPEND deps coppice_${dep})
+    endforeach()
+    target_link_libraries(${library} PUBLIC ${deps} ${PLUGIN_LIBS})
+    coppice_programs(${kind}_${name} ${library} ${dir})
+    set_property(GLOBAL APPEND PROPERTY COPPICE_PLUGIN_LIBRARIES ${library})
+    set_property(GLOBAL APPEND PROPERTY COPPICE_PLUGIN_IDS ${kind}/${name})
+  endforeach()
+endfunction()
+
+# Writes the loader: one declaration and one call per discovered plug-in. A folder that forgets its
+# Register function does not link, so nothing is ever silently missing.
+function(coppice_generate_loader output)
+  get_property(ids GLOBAL PROPERTY COPPICE_PLUGIN_IDS)
+  set(declarations "")
+  set(calls "")
+  foreach(id ${ids})
+    string(REPLACE "/" ";" parts ${id})
+    list(GET parts 0 kind)
+    list(GET parts 1 name)
+    string(APPEND declarations
+      "namespace coppice::${kind}::${name} {\nvoid Register(${COPPICE_KIND_REGISTRY_${kind}}&);\n}\n")
+    string(APPEND calls "  coppice::${kind}::${name}::Register(plugins.${kind});\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${output} @ONLY CONTENT
+"// Generated from the folders under plugins/. Do not edit.
+#include \"app/plugins.h\"
+@declarations@
+namespace coppice::app {
+void RegisterDiscoveredPlugins([[maybe_unused]] Plugins& plugins) {
+@calls@}
+}  // namespace coppice::app
+")
+endfunction()

@@ -1,0 +1,21 @@
+// The registries that main fills before anything else runs: one per kind of plug-in. An out-of-tree
+// program adds its own to the same object and hands it to app::Main.
+
+#pragma once
+
+#include "cloud/cloud.h"
+#include "cloud/node_groups.h"
+#include "fit/filter.h"
+
+namespace coppice::app {
+
+struct Plugins {
+  cloud::CloudRegistry clouds{"cloud"};
+  cloud::NodeGroupsRegistry node_groups{"node group provider"};
+  fit::FilterRegistry filters{"filter"};
+};
+
+// Calls Register() of every plug-in folder that the build discovered. Generated.
+void RegisterDiscoveredPlugins(Plugins& plugins);
+
+}  // namespace coppice::app

@@ -1,0 +1,133 @@
+// YAML configuration with the place of every value, so that each complaint names file, line and column.
+//
+// Reading is by MapReader: the code that reads a key is also what makes it known, so that an unknown key
+// is found, and named with the nearest known one, without a second list of keys.
+//
+//   yaml::Problems problems;
+//   yaml::MapReader map(document.root(), problems);
+//   map.Read("listen", config.listen);
+//   map.Require("name", group.name);
+//   map.EachItem("nodeGroups", [&](const yaml::Node& item) { ... });
+//   map.Finish();                      // complains about what nobody read
+//
+// yaml-cpp stays in the .cc. Scalars are judged as YAML 1.1 by that library, so the typed readers look at
+// the text themselves: an int is decimal digits, a bool is true or false (yes/on are refused with a hint).
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace coppice::yaml {
+
+struct Place {
+  std::string file;
+  int line = 0;    // from 1
+  int column = 0;  // from 1
+};
+
+enum class Severity { kWarning, kError };
+
+struct Problem {
+  Severity severity = Severity::kError;
+  Place place;
+  std::string path;  // nodeGroups[2].minSize
+  std::string text;
+
+  std::string ToString() const;  // file:line:column: error: nodeGroups[2].minSize: text
+};
+
+class Problems {
+ public:
+  void Add(Problem problem) { all_.push_back(std::move(problem)); }
+  const std::vector<Problem>& all() const { return all_; }
+  bool has_errors() const;
+  // OK, or InvalidArgument with every error (and, if `strict`, every warning), one per line.
+  Status ToStatus(bool strict = false) const;
+
+ private:
+  std::vector<Problem> all_;
+};
+
+// A value with its place. Cheap to copy; keeps its document alive.
+class Node {
+ public:
+  enum class Kind { kAbsent, kNull, kScalar, kList, kMap };
+
+  Node() = default;
+  Kind kind() const;
+  const std::string& scalar() const;  // text of a scalar, "" otherwise
+  bool quoted() const;                // "8" as opposed to 8
+  std::vector<Node> items() const;
+  std::vector<std::pair<std::string, Node>> entries() const;  // in file order
+  const Place& place() const;
+  const std::string& path() const;
+
+  struct Data;
+  explicit Node(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+
+ private:
+  std::shared_ptr<const Data> data_;
+};
+
+// One document. Refuses more than `kMaxNodes` values after aliases are followed (an alias bomb), more than 100
+// levels, duplicate keys and a second document.
+inline constexpr size_t kMaxNodes = 1'000'000;
+Result<Node> Parse(std::string_view text, std::string file_name);
+Result<Node> ParseFile(const std::string& path);
+
+class MapReader {
+ public:
+  // A node that is not a map is a problem (an absent or null one reads as an empty map).
+  MapReader(Node node, Problems& problems);
+
+  // Each sets `out` if the key is there and well-formed, else leaves it and, if malformed, complains.
+  // Returns whether it was set.
+  bool Read(std::string_view key, std::string& out);
+  bool Read(std::string_view key, bool& out);
+  bool Read(std::string_view key, int64_t& out);
+  bool Read(std::string_view key, int& out);
+  bool Read(std::string_view key, double& out);
+  bool Read(std::string_view key, Duration& out);  // Go syntax: 1h30m, 10s, 250ms
+  bool Read(std::string_view key, std::vector<std::string>& out);
+  bool Read(std::string_view key, std::map<std::string, std::string>& out);
+
+  // As Read, and an absent key is a problem.
+  template <class T>
+  bool Require(std::string_view key, T& out) {
+    if (Get(key).kind() == Node::Kind::kAbsent) {
+      Complain(key, "is required");
+      return false;
+    }
+    return Read(key, out);
+  }
+
+  void EachItem(std::string_view key, const std::function<void(const Node&)>& item);
+  Node Get(std::string_view key);  // marks it as known
+  bool Has(std::string_view key);
+
+  void Complain(std::string_view key, std::string text, Severity severity = Severity::kError);
+  // Complains (as a warning) about every key that nobody asked for. Call last.
+  void Finish();
+
+ private:
+  Node node_;
+  Problems* problems_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace coppice::yaml
+
+namespace coppice {
+// Go's duration syntax: "300ms", "-1.5h", "2h45m"; a bare number other than 0 is refused, as Go does.
+Result<Duration> ParseGoDuration(std::string_view text);
+std::string FormatGoDuration(Duration duration);  // as Go prints it: "1h0m0s", "250ms", "0s"
+}  // namespace coppice

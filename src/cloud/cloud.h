@@ -1,0 +1,82 @@
+// Cloud: all that the engine asks of a place that rents machines.
+//
+// Four verbs and no policy. Node groups, target sizes, bounded fan-out, the roll-back of partial
+// failures and the hunt for orphans are written once, above this interface, in cloud_node_groups.h (the
+// Cluster Autoscaler contract).
+//
+// Calls come from a small pool of threads, so an implementation holds no mutable state or guards
+// it. Nobody calls Cloud while holding a lock.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/registry.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "base/yaml.h"
+#include "cloud/types.h"
+
+namespace coppice::cloud {
+
+struct GroupConfig;  // cloud/group_config.h
+
+class Cloud {
+ public:
+  virtual ~Cloud() = default;
+
+  // Every machine that carries all of `tags`, in any state. The answer replaces what the caller
+  // believed, so a page that could not be read is an error and never a shorter list.
+  virtual Result<std::vector<Machine>> List(const Tags& tags, Deadline deadline) = 0;
+
+  // Orders one machine; it need not be up on return. Its tags go into the same request: a crash
+  // between "create" and "tag" would leave a machine that bills and belongs to nobody.
+  // Codes: kResourceExhausted = quota or stock-out (back-off class 1); kInvalidArgument = the order
+  // itself is wrong; kUnavailable and kDeadlineExceeded = unknown whether it happened: the caller lists
+  // by name before it repeats.
+  virtual Result<Machine> Create(const MachineSpec& spec, Deadline deadline) = 0;
+
+  // Ends one machine. kNotFound is how an implementation says "already gone".
+  virtual Status Delete(const ProviderId& id, Deadline deadline) = 0;
+
+  // What can be ordered: the hardware as sold. What the kubelet leaves of it for pods is worked
+  // out once, in template.h. Out of stock stays listed, marked so: not now is not never.
+  virtual Result<std::vector<Flavor>> Flavors(Deadline deadline) = 0;
+
+  // What follows has a default: a cloud that has nothing to add implements the four verbs only.
+
+  // Does this id have the form of one of ours? A malformed id is refused before anything is looked up.
+  virtual bool OwnsId(const ProviderId& id) const { return !id.empty(); }
+
+  // Start-up check of one group against the real API: a sentence per mistake (flavor, image, zone,
+  // network that do not exist). An error: the check itself could not be made.
+  virtual Result<std::vector<std::string>> Validate(const GroupConfig&, Deadline) {
+    return std::vector<std::string>{};
+  }
+
+  // Label that marks a node with GPUs of this cloud, "" if there is none.
+  virtual std::string GpuLabel() const { return ""; }
+};
+
+// What a cloud's factory is given. All references outlive the cloud.
+struct CloudContext {
+  Clock& clock;
+  Rng& rng;
+  const Log& log;
+  Metrics& metrics;
+  // The `cloud:` part of the configuration file; absent keys read as empty.
+  yaml::Node config;
+  // Complaints about it, with file, line and column.
+  yaml::Problems& problems;
+};
+
+using CloudFactory = std::function<Result<std::unique_ptr<Cloud>>(const CloudContext&)>;
+using CloudRegistry = Registry<CloudFactory>;
+
+}  // namespace coppice::cloud

@@ -1,0 +1,109 @@
+// NodeGroups: Cluster Autoscaler's provider contract, as the engine and the externalgrpc server see it.
+//
+// Implemented over any Cloud by CloudNodeGroups, over somebody else's externalgrpc provider by
+// plugins/node_groups/externalgrpc, and by FakeNodeGroups for tests. Reads are look-ups in an immutable
+// snapshot that Refresh replaces: any thread, no network. Mutations may take until their deadline.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/registry.h"
+#include "base/status.h"
+#include "cloud/types.h"
+#include "model/objects.h"
+
+namespace coppice::cloud {
+
+struct GroupInfo {
+  std::string id;
+  int min_size = 0;
+  int max_size = 0;
+  std::string debug;  // a line for people
+
+  friend bool operator==(const GroupInfo&, const GroupInfo&) = default;
+};
+
+enum class InstanceState { kUnspecified = 0, kRunning = 1, kCreating = 2, kDeleting = 3 };  // wire numbers
+
+struct Instance {
+  ProviderId id;
+  InstanceState state = InstanceState::kUnspecified;
+  std::optional<MachineError> error;  // only with kCreating
+
+  friend bool operator==(const Instance&, const Instance&) = default;
+};
+
+// What identifies a node to a provider. Stand-ins for machines without a Node carry the id alone.
+struct NodeRef {
+  ProviderId provider_id;
+  std::string name;
+};
+
+// Every option has a value: what the group does not override is a copy of the caller's defaults.
+struct ScalingOptions {
+  double scale_down_utilization_threshold = 0.5;
+  double scale_down_gpu_utilization_threshold = 0.5;
+  Duration scale_down_unneeded_time = std::chrono::minutes(10);
+  Duration scale_down_unready_time = std::chrono::minutes(20);
+  Duration max_node_provision_time = std::chrono::minutes(15);
+  Duration max_node_startup_time = std::chrono::minutes(15);
+  bool zero_or_max_node_scaling = false;
+  bool allow_non_atomic_scale_up_to_max = false;
+  bool ignore_daemon_sets_utilization = false;
+
+  friend bool operator==(const ScalingOptions&, const ScalingOptions&) = default;
+};
+
+class NodeGroups {
+ public:
+  virtual ~NodeGroups() = default;
+
+  // In a stable order; ids are stable across restarts.
+  virtual std::vector<GroupInfo> Groups() = 0;
+  // nullopt: not managed by us. From the provider id alone.
+  virtual Result<std::optional<std::string>> GroupOf(const NodeRef& node) = 0;
+  // Whether the machine still exists; kUnimplemented when the provider cannot say.
+  virtual Result<bool> HasInstance(const NodeRef& node) = 0;
+
+  virtual Result<int> TargetSize(std::string_view group) = 0;
+  virtual Result<std::vector<Instance>> Instances(std::string_view group) = 0;
+  // A node as a new machine of this group would register. kUnimplemented: cannot say.
+  virtual Result<std::shared_ptr<const model::Node>> Template(std::string_view group) = 0;
+  // nullopt: no overrides, use the defaults.
+  virtual Result<std::optional<ScalingOptions>> Options(std::string_view group,
+                                                        const ScalingOptions& defaults) = 0;
+
+  virtual Status Increase(std::string_view group, int delta, Deadline deadline) = 0;
+  // All or nothing; kUnimplemented: use Increase.
+  virtual Status IncreaseAtomically(std::string_view group, int delta, Deadline deadline) = 0;
+  // Validated whole before any of it is done.
+  virtual Status Delete(std::string_view group, const std::vector<NodeRef>& nodes,
+                        Deadline deadline) = 0;
+  // delta < 0: cancels what does not exist yet, never removes a machine.
+  virtual Status DecreaseTarget(std::string_view group, int delta, Deadline deadline) = 0;
+
+  // Asks the cloud what exists and swaps the snapshot.
+  virtual Status Refresh(Deadline deadline) = 0;
+  virtual Status Cleanup() = 0;
+
+  virtual std::string GpuLabel() = 0;
+  virtual std::vector<std::string> GpuTypes() = 0;
+  // kUnimplemented: no price is known.
+  virtual Result<double> NodePrice(const NodeRef& node, const std::map<std::string, std::string>& labels,
+                                   TimePoint start, TimePoint end) = 0;
+  virtual Result<double> PodPrice(const model::Pod& pod, TimePoint start, TimePoint end) = 0;
+};
+
+struct NodeGroupsContext;  // cloud/node_groups_context.h: clock, log, cloud-config path, ...
+using NodeGroupsFactory =
+    std::function<Result<std::unique_ptr<NodeGroups>>(const NodeGroupsContext&)>;
+using NodeGroupsRegistry = Registry<NodeGroupsFactory>;
+
+}  // namespace coppice::cloud
