@@ -21,11 +21,10 @@
 #include "base/rng.h"
 #include "base/status.h"
 #include "base/yaml.h"
+#include "cloud/group_config.h"
 #include "cloud/types.h"
 
 namespace coppice::cloud {
-
-struct GroupConfig;  // cloud/group_config.h
 
 class Cloud {
  public:
@@ -58,6 +57,12 @@ class Cloud {
   // network that do not exist). An error: the check itself could not be made.
   virtual Result<std::vector<std::string>> Validate(const GroupConfig&, Deadline) {
     return std::vector<std::string>{};
+  }
+
+  // What an order of this group needs beyond the fields of MachineSpec (networks, ssh keys, server groups).
+  // Whoever fills a MachineSpec puts the answer into its `extra` unread; Create() reads it back.
+  virtual std::map<std::string, std::string> Extra(const GroupConfig& group) const {
+    return group.extra;
   }
 
   // Label that marks a node with GPUs of this cloud, "" if there is none.
