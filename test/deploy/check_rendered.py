@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+"""check_rendered.py CHART FILE: holds the rendered objects of a chart against what an operator relies on."""
+import sys
+
+import yaml
+
+chart, path = sys.argv[1], sys.argv[2]
+objects = [o for o in yaml.safe_load_all(open(path)) if o]
+by_kind = {}
+for o in objects:
+    by_kind.setdefault(o["kind"], []).append(o)
+problems = []
+
+
+def expect(condition, text):
+    if not condition:
+        problems.append(text)
+
+
+def container():
+    return by_kind["Deployment"][0]["spec"]["template"]["spec"]["containers"][0]
+
+
+def provider():
+    for kind in ("Deployment", "Service", "ServiceAccount", "ConfigMap", "Issuer", "Certificate", "NetworkPolicy",
+                 "PodDisruptionBudget", "ServiceMonitor", "Secret"):
+        expect(kind in by_kind, f"no {kind}")
+    deployment = by_kind["Deployment"][0]["spec"]
+    expect(deployment["replicas"] == 1, "not exactly one replica")
+    expect(deployment["strategy"]["type"] == "Recreate", "two pods could order machines during an update")
+    security = container()["securityContext"]
+    expect(security["runAsNonRoot"] and security["readOnlyRootFilesystem"], "container may be root or write")
+    expect(security["capabilities"]["drop"] == ["ALL"], "capabilities are kept")
+    expect(container()["args"][0] == "provider", "does not start the provider")
+    expect(container()["env"][0]["valueFrom"]["secretKeyRef"]["name"] == "cloudscale", "token not from the given Secret")
+    maps = {m["metadata"]["name"]: m["data"] for m in by_kind["ConfigMap"]}
+    cloud_config = yaml.safe_load(next(d["cloud-config"] for n, d in maps.items() if n.endswith("-cloud-config")))
+    expect(set(cloud_config) == {"address", "grpc_timeout", "cert", "key", "cacert"}, "cloud-config keys")
+    expect(cloud_config["grpc_timeout"] == "30s", "grpc_timeout")
+    config = yaml.safe_load(next(d["config.yaml"] for d in maps.values() if "config.yaml" in d))
+    expect(config["nodeGroups"][0]["name"] == "workers", "groups are not in config.yaml")
+    expect(config["tls"]["allowedClientNames"] == ["cluster-autoscaler"], "allowed client names are lost")
+    rendered_token = any("token" in s.get("stringData", {}) for s in by_kind["Secret"])
+    expect(not rendered_token, "a token Secret is made although an existing one was named")
+
+
+{"coppice-provider": provider}[chart]()
+for problem in problems:
+    print(f"{chart}: {problem}", file=sys.stderr)
+print(f"{chart}: {len(objects)} objects rendered, {len(problems)} problems")
+sys.exit(bool(problems))
