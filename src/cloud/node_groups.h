@@ -6,7 +6,9 @@
 
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +66,11 @@ struct ScalingOptions {
 class NodeGroups {
  public:
   virtual ~NodeGroups() = default;
+
+  // Grows, after the change is visible, whenever an answer of a read below may have become another one
+  // (Refresh, a create or delete that was answered, a new target): a server then keeps what it has
+  // serialised as long as the number stays. 0: cannot say, keep nothing. Cheap; any thread.
+  virtual uint64_t Version() const { return 0; }
 
   // In a stable order; ids are stable across restarts.
   virtual std::vector<GroupInfo> Groups() = 0;
