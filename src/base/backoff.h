@@ -1,5 +1,5 @@
-// How long to wait before the next attempt: exponential, capped, with jitter so that many callers that
-// failed together do not come back together.
+// How long to wait before the next attempt: exponential, capped, with jitter so that many callers
+// that failed together do not come back together.
 
 #pragma once
 

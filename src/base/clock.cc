@@ -27,9 +27,9 @@ TimePoint SystemClock::Now() const {
 bool SystemClock::WaitUntil(std::unique_lock<std::mutex>& lock, std::condition_variable& wake,
                             TimePoint deadline, const std::function<bool()>& done) {
   const TimePoint now = Now();
-  const Duration left = deadline <= now                    ? Duration::zero()
+  const Duration left = deadline <= now                 ? Duration::zero()
                         : deadline - kLongestWait > now ? kLongestWait
-                                                           : deadline - now;
+                                                        : deadline - now;
   return wake.wait_until(lock, std::chrono::steady_clock::now() + left, done);
 }
 

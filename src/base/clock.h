@@ -1,5 +1,5 @@
-// Time as a dependency: whoever needs to know the time or to wait for it is handed a Clock, so that a
-// day is a test of milliseconds.
+// Time as a dependency: whoever needs to know the time or to wait for it is handed a Clock, so that
+// a day is a test of milliseconds.
 
 #pragma once
 
@@ -20,8 +20,8 @@ class Clock {
   // Wall-clock time. Never earlier than an earlier answer of the same clock.
   virtual TimePoint Now() const = 0;
 
-  // Waits until `done()` or `deadline`, whichever is first; returns done(). `lock` is held on entry and
-  // on return, and whoever changes what done() reads holds it too and notifies `wake`.
+  // Waits until `done()` or `deadline`, whichever is first; returns done(). `lock` is held on entry
+  // and on return, and whoever changes what done() reads holds it too and notifies `wake`.
   virtual bool WaitUntil(std::unique_lock<std::mutex>& lock, std::condition_variable& wake,
                          TimePoint deadline, const std::function<bool()>& done) = 0;
 
@@ -43,7 +43,8 @@ class SystemClock final : public Clock {
   const std::chrono::steady_clock::time_point steady_start_;
 };
 
-// When to stop waiting for an answer. Passed down by value; each layer may shorten it, none lengthens it.
+// When to stop waiting for an answer. Passed down by value; each layer may shorten it, none
+// lengthens it.
 struct Deadline {
   TimePoint at = TimePoint::max();
 

@@ -1,5 +1,6 @@
 // A clock that moves only when a test says so, or when somebody waits: WaitUntil does not block but
-// jumps to the deadline, for in a single-threaded test nobody else could make done() true meanwhile.
+// jumps to the deadline, for in a single-threaded test nobody else could make done() true
+// meanwhile.
 
 #pragma once
 

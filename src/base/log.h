@@ -2,9 +2,9 @@
 //
 //   log.Info("scale-up decided", {{"group", id}, {"delta", 3}});
 //
-// One line per event, written with one write(2), so that lines of several threads and processes do not
-// mix. JSON unless the destination is a terminal, then text. Any thread may log. Secrets are never
-// logged: wrap what might hold one in Secret (base/secret.h), which prints as "***".
+// One line per event, written with one write(2), so that lines of several threads and processes do
+// not mix. JSON unless the destination is a terminal, then text. Any thread may log. Secrets are
+// never logged: wrap what might hold one in Secret (base/secret.h), which prints as "***".
 
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -27,20 +28,21 @@ enum class LogFormat { kJson, kText };
 
 class LogValue {
  public:
-  LogValue(std::string_view text) : value_(text) {}        // NOLINT: implicit on purpose, all of these
-  LogValue(const char* text) : value_(std::string_view(text)) {}  // NOLINT
+  LogValue(std::string_view text) : value_(text) {}  // NOLINT: implicit on purpose, all of these
+  LogValue(const char* text) : value_(std::string_view(text)) {}         // NOLINT
   LogValue(const std::string& text) : value_(std::string_view(text)) {}  // NOLINT
-  LogValue(bool value) : value_(value) {}                  // NOLINT
+  LogValue(bool value) : value_(value) {}                                // NOLINT
   template <std::signed_integral T>
   LogValue(T value) : value_(static_cast<int64_t>(value)) {}  // NOLINT
   template <std::unsigned_integral T>
     requires(!std::same_as<T, bool>)
-  LogValue(T value) : value_(static_cast<uint64_t>(value)) {}  // NOLINT
-  LogValue(double value) : value_(value) {}                // NOLINT
-  LogValue(Duration value) : value_(value) {}              // NOLINT: seconds, as a number
+  LogValue(T value) : value_(static_cast<uint64_t>(value)) {}    // NOLINT
+  LogValue(double value) : value_(value) {}                      // NOLINT
+  LogValue(Duration value) : value_(value) {}                    // NOLINT: seconds, as a number
   LogValue(const Status& status) : value_(status.ToString()) {}  // NOLINT
 
-  using Variant = std::variant<std::string_view, std::string, bool, int64_t, uint64_t, double, Duration>;
+  using Variant =
+      std::variant<std::string_view, std::string, bool, int64_t, uint64_t, double, Duration>;
   const Variant& value() const { return value_; }
 
  private:
@@ -53,7 +55,8 @@ struct LogField {
 };
 using LogFields = std::initializer_list<LogField>;
 
-// Where finished lines go: a file descriptor, or a test's string.
+// Where finished lines go, newline included: a file descriptor, or a test's string. Called by one
+// thread at a time.
 using LogSink = std::function<void(std::string_view line)>;
 
 class Log {
@@ -65,10 +68,18 @@ class Log {
   // Swallows everything; for tests and defaults.
   static Log Null();
 
-  void Debug(std::string_view sentence, LogFields fields = {}) const { Write(LogLevel::kDebug, sentence, fields); }
-  void Info(std::string_view sentence, LogFields fields = {}) const { Write(LogLevel::kInfo, sentence, fields); }
-  void Warning(std::string_view sentence, LogFields fields = {}) const { Write(LogLevel::kWarning, sentence, fields); }
-  void Error(std::string_view sentence, LogFields fields = {}) const { Write(LogLevel::kError, sentence, fields); }
+  void Debug(std::string_view sentence, LogFields fields = {}) const {
+    Write(LogLevel::kDebug, sentence, fields);
+  }
+  void Info(std::string_view sentence, LogFields fields = {}) const {
+    Write(LogLevel::kInfo, sentence, fields);
+  }
+  void Warning(std::string_view sentence, LogFields fields = {}) const {
+    Write(LogLevel::kWarning, sentence, fields);
+  }
+  void Error(std::string_view sentence, LogFields fields = {}) const {
+    Write(LogLevel::kError, sentence, fields);
+  }
 
   bool Enabled(LogLevel level) const { return level >= lowest_ && sink_; }
   void Write(LogLevel level, std::string_view sentence, LogFields fields) const;
@@ -76,6 +87,7 @@ class Log {
  private:
   const Clock* clock_;
   LogSink sink_;
+  std::shared_ptr<std::mutex> mutex_;  // shared by copies, as the sink is
   LogFormat format_;
   LogLevel lowest_;
 };

@@ -1,8 +1,8 @@
 // Metrics in Prometheus' text format, behind a face of our own so that no header of that library is
 // included everywhere.
 //
-// Looking a metric up costs a map search (about 300 ns): keep the reference. References stay valid as
-// long as the Metrics object lives. All calls are thread-safe.
+// Looking a metric up costs a map search (about 300 ns): keep the reference. References stay valid
+// as long as the Metrics object lives. All calls are thread-safe.
 
 #pragma once
 
@@ -46,11 +46,13 @@ class Metrics {
   Metrics& operator=(const Metrics&) = delete;
 
   // The same name and labels give the same metric. `help` of the first call counts.
-  Counter& GetCounter(std::string_view name, std::string_view help, const MetricLabels& labels = {});
+  Counter& GetCounter(std::string_view name, std::string_view help,
+                      const MetricLabels& labels = {});
   Gauge& GetGauge(std::string_view name, std::string_view help, const MetricLabels& labels = {});
   Histogram& GetHistogram(std::string_view name, std::string_view help,
                           const std::vector<double>& upper_bounds, const MetricLabels& labels = {});
-  // Takes series away, for example those of a group that is gone. References to it are then invalid.
+  // Takes series away, for example those of a group that is gone. References to it are then
+  // invalid.
   void RemoveGauge(std::string_view name, const MetricLabels& labels);
 
   // The exposition text that /metrics serves.

@@ -1,4 +1,5 @@
-// Executor of work off the calling thread: a bounded pool of threads, or, in tests, the caller itself.
+// Executor of work off the calling thread: a bounded pool of threads, or, in tests, the caller
+// itself.
 
 #pragma once
 
@@ -14,12 +15,13 @@ class Workers {
  public:
   virtual ~Workers() = default;
 
-  // Runs `work` soon, on another thread. ResourceExhausted when the queue is full: the caller decides
-  // whether to wait or to refuse; nothing is dropped silently.
+  // Runs `work` soon, on another thread. ResourceExhausted when the queue is full: the caller
+  // decides whether to wait or to refuse; nothing is dropped silently.
   virtual Status Submit(std::function<void()> work) = 0;
 };
 
-// `threads` threads and a queue of at most `max_queued` pieces. The destructor lets queued work finish.
+// `threads` threads and a queue of at most `max_queued` pieces. The destructor lets queued work
+// finish.
 class Pool final : public Workers {
  public:
   Pool(size_t threads, size_t max_queued);

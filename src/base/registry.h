@@ -1,8 +1,8 @@
-// Registry<Factory>: names and the factories behind them. An explicit object that main fills and hands
-// on: no static initialisers, so no order between files matters and a test has its own.
+// Registry<Factory>: names and the factories behind them. An explicit object that main fills and
+// hands on: no static initialisers, so no order between files matters and a test has its own.
 //
-// Mistakes are kept and reported by Check() rather than thrown, because Register functions return void:
-// a name registered twice is an error that names both origins, found when the program starts.
+// Mistakes are kept and reported by Check() rather than thrown, because Register functions return
+// void: a name registered twice is an error that names both origins, found when the program starts.
 
 #pragma once
 
@@ -28,7 +28,8 @@ class Registry {
   void Add(std::string_view name, Factory factory,
            std::source_location origin = std::source_location::current()) {
     const std::string where = std::string(origin.file_name()) + ":" + std::to_string(origin.line());
-    const auto [it, added] = entries_.try_emplace(std::string(name), Entry{std::move(factory), where});
+    const auto [it, added] =
+        entries_.try_emplace(std::string(name), Entry{std::move(factory), where});
     if (!added) {
       problems_.push_back(kind_ + " '" + std::string(name) + "' is registered twice: in " +
                           it->second.origin + " and in " + where + "; rename one of them");

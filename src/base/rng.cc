@@ -17,7 +17,8 @@ uint64_t Rng::Below(uint64_t bound) {
 
 double Rng::Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
-// SplitMix64 (Steele, Lea, Flood 2014): one word of state, passes BigCrush, good enough for jitter and tests.
+// SplitMix64 (Steele, Lea, Flood 2014): one word of state, passes BigCrush, good enough for jitter
+// and tests.
 uint64_t SeededRng::Next() {
   state_ += 0x9E3779B97F4A7C15u;
   uint64_t z = state_;

@@ -1,5 +1,5 @@
-// A text that must not reach a log, an error or a dump: a token, a key. It prints as "***"; Reveal() is
-// the one way to the text, and easy to search for.
+// A text that must not reach a log, an error or a dump: a token, a key. It prints as "***";
+// Reveal() is the one way to the text, and easy to search for.
 
 #pragma once
 

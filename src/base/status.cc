@@ -6,11 +6,10 @@ namespace coppice {
 
 std::string_view ToString(Code code) {
   static constexpr std::array<std::string_view, 17> kNames = {
-      "OK",                "Cancelled",          "Unknown",           "InvalidArgument",
-      "DeadlineExceeded",  "NotFound",           "AlreadyExists",     "PermissionDenied",
-      "ResourceExhausted", "FailedPrecondition", "Aborted",           "OutOfRange",
-      "Unimplemented",     "Internal",           "Unavailable",       "DataLoss",
-      "Unauthenticated"};
+      "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
+      "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
+      "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
+      "DataLoss", "Unauthenticated"};
   const auto index = static_cast<size_t>(code);
   return index < kNames.size() ? kNames[index] : "Unknown";
 }

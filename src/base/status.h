@@ -1,8 +1,8 @@
 // Status and Result<T>: how a failure of something outside is passed on.
 //
 // Codes are gRPC's, so that a failure keeps its meaning from the cloud to the caller of an RPC. A
-// message reads from the outside in: Context("listing machines") puts "listing machines: " in front.
-// For an answer of "no" use model::Verdict; for a bug use CHECK.
+// message reads from the outside in: Context("listing machines") puts "listing machines: " in
+// front. For an answer of "no" use model::Verdict; for a bug use CHECK.
 
 #pragma once
 
@@ -70,7 +70,9 @@ std::ostream& operator<<(std::ostream& out, const Status& status);
 inline Status InvalidArgument(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
 inline Status NotFound(std::string m) { return {Code::kNotFound, std::move(m)}; }
 inline Status AlreadyExists(std::string m) { return {Code::kAlreadyExists, std::move(m)}; }
-inline Status FailedPrecondition(std::string m) { return {Code::kFailedPrecondition, std::move(m)}; }
+inline Status FailedPrecondition(std::string m) {
+  return {Code::kFailedPrecondition, std::move(m)};
+}
 inline Status ResourceExhausted(std::string m) { return {Code::kResourceExhausted, std::move(m)}; }
 inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move(m)}; }
 inline Status DeadlineExceeded(std::string m) { return {Code::kDeadlineExceeded, std::move(m)}; }
@@ -81,7 +83,8 @@ inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; 
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
   Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {  // NOLINT
     CHECK(!std::get<1>(state_).ok());
   }
@@ -92,9 +95,18 @@ class [[nodiscard]] Result {
   Status status() const { return ok() ? Status::Ok() : std::get<1>(state_); }
   Code code() const { return ok() ? Code::kOk : std::get<1>(state_).code(); }
 
-  T& value() & { CHECK(ok()); return std::get<0>(state_); }
-  const T& value() const& { CHECK(ok()); return std::get<0>(state_); }
-  T&& value() && { CHECK(ok()); return std::get<0>(std::move(state_)); }
+  T& value() & {
+    CHECK(ok());
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    CHECK(ok());
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    CHECK(ok());
+    return std::get<0>(std::move(state_));
+  }
 
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
@@ -114,19 +126,24 @@ class [[nodiscard]] Result {
 namespace internal {
 inline const Status& StatusOf(const Status& status) { return status; }
 template <class T>
-Status StatusOf(const Result<T>& result) { return result.status(); }
+Status StatusOf(const Result<T>& result) {
+  return result.status();
+}
 inline void ValueOf(Status&&) {}
 template <class T>
-T ValueOf(Result<T>&& result) { return std::move(result).value(); }
+T ValueOf(Result<T>&& result) {
+  return std::move(result).value();
+}
 }  // namespace internal
 
 }  // namespace coppice
 
-// `auto machines = TRY(cloud.List(tags, deadline).Context("listing machines"));` leaves the enclosing
-// function with the failure, or yields the value. Not for coroutines: co_return the status there.
-#define TRY(...)                                                                  \
-  __extension__({                                                                 \
-    auto coppice_try_result = (__VA_ARGS__);                                      \
+// `auto machines = TRY(cloud.List(tags, deadline).Context("listing machines"));` leaves the
+// enclosing function with the failure, or yields the value. Not for coroutines: co_return the
+// status there.
+#define TRY(...)                                                                            \
+  __extension__({                                                                           \
+    auto coppice_try_result = (__VA_ARGS__);                                                \
     if (!coppice_try_result.ok()) return ::coppice::internal::StatusOf(coppice_try_result); \
-    ::coppice::internal::ValueOf(std::move(coppice_try_result));                  \
+    ::coppice::internal::ValueOf(std::move(coppice_try_result));                            \
   })

@@ -19,6 +19,9 @@ std::string Lower(std::string_view text);      // ASCII
 // Appends `text` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
 void AppendJsonString(std::string& out, std::string_view text);
 
+// `text` with every byte that is not part of well-formed UTF-8 replaced by U+FFFD.
+std::string ValidUtf8(std::string_view text);
+
 // The candidate that is closest in spelling, or "" when none is close enough to be meant.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 

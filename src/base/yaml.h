@@ -1,7 +1,8 @@
-// YAML configuration with the place of every value, so that each complaint names file, line and column.
+// YAML configuration with the place of every value, so that each complaint names file, line and
+// column.
 //
-// Reading is by MapReader: the code that reads a key is also what makes it known, so that an unknown key
-// is found, and named with the nearest known one, without a second list of keys.
+// Reading is by MapReader: the code that reads a key is also what makes it known, so that an
+// unknown key is found, and named with the nearest known one, without a second list of keys.
 //
 //   yaml::Problems problems;
 //   yaml::MapReader map(document.root(), problems);
@@ -10,8 +11,9 @@
 //   map.EachItem("nodeGroups", [&](const yaml::Node& item) { ... });
 //   map.Finish();                      // complains about what nobody read
 //
-// yaml-cpp stays in the .cc. Scalars are judged as YAML 1.1 by that library, so the typed readers look at
-// the text themselves: an int is decimal digits, a bool is true or false (yes/on are refused with a hint).
+// yaml-cpp stays in the .cc. Scalars are judged as YAML 1.1 by that library, so the typed readers
+// look at the text themselves: an int is decimal digits, a bool is true or false (yes/on are
+// refused with a hint).
 
 #pragma once
 
@@ -21,9 +23,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/go_duration.h"  // the syntax of durations, for who reads them out of YAML
 #include "base/status.h"
 
 namespace coppice::yaml {
@@ -75,12 +79,16 @@ class Node {
   explicit Node(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
 
  private:
+  friend class MapReader;  // knows the places of keys
   std::shared_ptr<const Data> data_;
 };
 
-// One document. Refuses more than `kMaxNodes` values after aliases are followed (an alias bomb), more than 100
-// levels, duplicate keys and a second document.
+// One document. Refuses more than `kMaxNodes` values after aliases are followed (an alias bomb),
+// more than `kMaxDepth` levels, duplicate keys and a second document. `<<` merges maps, as YAML 1.1
+// has it. An empty text is a null. The message begins with file:line:column.
 inline constexpr size_t kMaxNodes = 1'000'000;
+inline constexpr size_t kMaxDepth = 100;
+inline constexpr size_t kMaxFileBytes = 16 << 20;
 Result<Node> Parse(std::string_view text, std::string file_name);
 Result<Node> ParseFile(const std::string& path);
 
@@ -89,8 +97,8 @@ class MapReader {
   // A node that is not a map is a problem (an absent or null one reads as an empty map).
   MapReader(Node node, Problems& problems);
 
-  // Each sets `out` if the key is there and well-formed, else leaves it and, if malformed, complains.
-  // Returns whether it was set.
+  // Each sets `out` if the key is there and well-formed, else leaves it and, if malformed,
+  // complains. Returns whether it was set. `key:` with nothing behind it (null) counts as absent.
   bool Read(std::string_view key, std::string& out);
   bool Read(std::string_view key, bool& out);
   bool Read(std::string_view key, int64_t& out);
@@ -103,7 +111,8 @@ class MapReader {
   // As Read, and an absent key is a problem.
   template <class T>
   bool Require(std::string_view key, T& out) {
-    if (Get(key).kind() == Node::Kind::kAbsent) {
+    const Node::Kind kind = Get(key).kind();
+    if (kind == Node::Kind::kAbsent || kind == Node::Kind::kNull) {
       Complain(key, "is required");
       return false;
     }
@@ -119,15 +128,12 @@ class MapReader {
   void Finish();
 
  private:
+  // The scalar at `key`, or nullptr (with a complaint if something else is there).
+  const std::string* Scalar(std::string_view key, const Node& value);
+
   Node node_;
   Problems* problems_;
   std::vector<std::string> known_;
 };
 
 }  // namespace coppice::yaml
-
-namespace coppice {
-// Go's duration syntax: "300ms", "-1.5h", "2h45m"; a bare number other than 0 is refused, as Go does.
-Result<Duration> ParseGoDuration(std::string_view text);
-std::string FormatGoDuration(Duration duration);  // as Go prints it: "1h0m0s", "250ms", "0s"
-}  // namespace coppice

@@ -1,0 +1,252 @@
+#include "base/yaml.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/strings.h"
+#include "base/yaml_tree.h"
+
+namespace coppice::yaml {
+
+namespace {
+
+std::string At(const std::string& file, int line, int column, std::string_view text) {
+  return file + ":" + std::to_string(line) + ":" + std::to_string(column) +
+         ": error: " + std::string(text);
+}
+
+// Builds our tree from yaml-cpp's events rather than from its Node, which forgets whether a scalar
+// was quoted, keeps only the last of two equal keys and follows aliases without a bound. An event
+// handler cannot stop the parser but by throwing, so the first problem is kept and the rest is let
+// pass.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::string file) : file_(std::move(file)) {}
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (auto tree = Start(mark, anchor, Node::Kind::kNull)) Add(std::move(tree));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    auto tree = Start(mark, anchor, Node::Kind::kScalar);
+    if (!tree) return;
+    tree->scalar = value;
+    // The parser's "?" means plain and "!" means quoted; !!str makes a text of a plain one.
+    tree->quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+    Add(std::move(tree));
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (!error_.ok()) return;
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) return Refuse(mark, "the alias is unknown");
+    const auto is_open = [&](const Open& open) { return open.tree == found->second; };
+    if (std::ranges::any_of(open_, is_open)) {
+      return Refuse(mark, "the alias refers to what contains it");
+    }
+    Add(found->second);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Enter(mark, anchor, Node::Kind::kList);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Enter(mark, anchor, Node::Kind::kMap);
+  }
+  void OnSequenceEnd() override { Leave(); }
+  void OnMapEnd() override {
+    if (error_.ok()) MergeInto(open_.back());
+    Leave();
+  }
+
+  Status error() const { return error_; }
+  std::shared_ptr<const Tree> root() const { return root_; }
+
+ private:
+  struct Open {
+    std::shared_ptr<Tree> tree;
+    bool has_key = false;  // in a map: the next value belongs to the last of tree->children
+    std::set<std::string, std::less<>> keys;
+    std::vector<std::shared_ptr<const Tree>> merged;  // behind `<<`
+    bool merging = false;
+  };
+
+  void Refuse(const YAML::Mark& mark, std::string_view text) {
+    Refuse(mark.line + 1, mark.column + 1, text);
+  }
+  void Refuse(int line, int column, std::string_view text) {
+    if (error_.ok()) error_ = InvalidArgument(At(file_, line, column, text));
+  }
+
+  std::shared_ptr<Tree> Start(const YAML::Mark& mark, YAML::anchor_t anchor, Node::Kind kind) {
+    if (!error_.ok()) return nullptr;
+    auto tree = std::make_shared<Tree>();
+    tree->kind = kind;
+    tree->line = mark.line + 1;
+    tree->column = mark.column + 1;
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = tree;
+    return tree;
+  }
+
+  void Enter(const YAML::Mark& mark, YAML::anchor_t anchor, Node::Kind kind) {
+    if (open_.size() >= kMaxDepth) {
+      Refuse(mark, "more than " + std::to_string(kMaxDepth) + " levels");
+    }
+    if (auto tree = Start(mark, anchor, kind)) open_.push_back({.tree = std::move(tree)});
+  }
+
+  void Leave() {
+    if (!error_.ok()) return;
+    const std::shared_ptr<Tree> tree = std::move(open_.back().tree);
+    open_.pop_back();
+    Add(tree);
+  }
+
+  // Puts a finished value (or key) where it belongs.
+  void Add(const std::shared_ptr<const Tree>& tree) {
+    if (open_.empty()) {
+      root_ = tree;
+      return;
+    }
+    Open& open = open_.back();
+    if (open.tree->kind == Node::Kind::kMap && !open.has_key) return AddKey(open, *tree);
+    open.has_key = false;
+    if (open.merging) {
+      open.merging = false;
+      open.merged.push_back(tree);
+      return;
+    }
+    if (open.tree->kind == Node::Kind::kMap) {
+      open.tree->children.back().value = tree;
+    } else {
+      open.tree->children.push_back({.value = tree});
+    }
+    Count(*open.tree, *tree);
+  }
+
+  // Sizes are sums over the tree with aliases followed, so a bomb shows before anybody walks it.
+  // What is open counts too: its size reaches the parent only when it is left.
+  void Count(Tree& parent, const Tree& child) {
+    parent.size += child.size;
+    parent.depth = std::max(parent.depth, child.depth + 1);
+    if (parent.size > kMaxNodes) {
+      Refuse(parent.line, parent.column,
+             "more than " + std::to_string(kMaxNodes) + " values, aliases followed");
+    }
+    if (open_.size() + child.depth > kMaxDepth) {
+      Refuse(child.line, child.column,
+             "more than " + std::to_string(kMaxDepth) + " levels, aliases followed");
+    }
+  }
+
+  void AddKey(Open& open, const Tree& key) {
+    if (key.kind != Node::Kind::kScalar) {
+      return Refuse(key.line, key.column, "a key must be a text; put it in quotes");
+    }
+    open.has_key = true;
+    if (key.scalar == "<<" && !key.quoted) {
+      open.merging = true;
+      return;
+    }
+    if (!open.keys.insert(key.scalar).second) {
+      const auto first = std::ranges::find(open.tree->children, key.scalar, &Tree::Child::key);
+      return Refuse(key.line, key.column,
+                    "the key '" + key.scalar + "' is here twice, first in line " +
+                        std::to_string(first->key_line));
+    }
+    open.tree->children.push_back(
+        {.key = key.scalar, .key_line = key.line, .key_column = key.column});
+  }
+
+  // The map's own keys win over merged ones, and an earlier merged map over a later.
+  void MergeInto(Open& open) {
+    for (const auto& source : open.merged) {
+      if (source->kind == Node::Kind::kMap) {
+        MergeMap(open, *source);
+        continue;
+      }
+      const bool maps = source->kind == Node::Kind::kList &&
+                        std::ranges::all_of(source->children, [](const Tree::Child& child) {
+                          return child.value->kind == Node::Kind::kMap;
+                        });
+      if (!maps) return Refuse(source->line, source->column, "'<<' takes a map or a list of maps");
+      for (const Tree::Child& child : source->children) MergeMap(open, *child.value);
+    }
+  }
+
+  void MergeMap(Open& open, const Tree& source) {
+    for (const Tree::Child& child : source.children) {
+      if (!error_.ok()) return;
+      if (!open.keys.insert(child.key).second) continue;
+      open.tree->children.push_back(child);
+      Count(*open.tree, *child.value);
+    }
+  }
+
+  std::string file_;
+  Status error_;
+  std::shared_ptr<const Tree> root_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, std::shared_ptr<const Tree>> anchors_;
+};
+
+}  // namespace
+
+Result<Node> Parse(std::string_view text, std::string file_name) {
+  if (text.size() > kMaxFileBytes) {
+    return InvalidArgument(file_name + ": larger than " + std::to_string(kMaxFileBytes >> 20) +
+                           " MiB; this is not a configuration file");
+  }
+  TreeBuilder builder(file_name);
+  try {
+    std::istringstream in{std::string(text)};
+    YAML::Parser parser(in);
+    parser.HandleNextDocument(builder);
+    TRY(builder.error());
+    TreeBuilder second(file_name);
+    if (parser.HandleNextDocument(second)) {
+      const auto root = second.root();
+      return InvalidArgument(At(file_name, root ? root->line : 1, root ? root->column : 1,
+                                "a second document begins here; only one is read"));
+    }
+  } catch (const YAML::Exception& problem) {
+    return InvalidArgument(
+        At(file_name, problem.mark.line + 1, problem.mark.column + 1, problem.msg));
+  } catch (const std::exception& problem) {
+    return InvalidArgument(At(file_name, 1, 1, problem.what()));
+  }
+  auto root = builder.root();
+  if (!root) root = std::make_shared<Tree>(Tree{.kind = Node::Kind::kNull, .line = 1, .column = 1});
+  return MakeNode(root, file_name, "");
+}
+
+Result<Node> ParseFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  // A directory opens and then cannot be read; an empty file copies nothing, which sets failbit
+  // too.
+  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (!in.is_open() || in.bad()) {
+    const int problem = errno;
+    return Status(problem == ENOENT ? Code::kNotFound : Code::kUnavailable,
+                  "cannot read " + path + ": " + std::strerror(problem));
+  }
+  return Parse(text.view(), path);
+}
+
+}  // namespace coppice::yaml
