@@ -70,6 +70,16 @@ struct ListMeta {
   friend bool operator==(const ListMeta&, const ListMeta&) = default;
 };
 
+struct Condition {  // metav1.Condition; pods, nodes and workloads have their own
+  std::string type;
+  std::string status;
+  int64_t observed_generation = 0;
+  std::optional<Time> last_transition_time;
+  std::string reason;
+  std::string message;
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+
 struct LabelSelectorRequirement {
   std::string key;
   std::string operator_;  // In, NotIn, Exists, DoesNotExist

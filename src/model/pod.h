@@ -160,7 +160,7 @@ struct EmptyDir {
   friend bool operator==(const EmptyDir&, const EmptyDir&) = default;
 };
 
-// Exactly the sources that a filter or a drain rule looks at; `other` names any that we do not keep.
+// Exactly the sources that a filter or a drain rule looks at; the others are only in unkept_hash.
 struct Volume {
   std::string name;
   std::optional<std::string> claim_name;  // persistentVolumeClaim.claimName
@@ -173,6 +173,7 @@ struct Volume {
   std::optional<IscsiVolume> iscsi;
   std::optional<RbdVolume> rbd;
   std::optional<CsiInlineVolume> csi;
+  bool projected = false;                 // tokens and the like, named per pod: left out of equivalence
   friend bool operator==(const Volume&, const Volume&) = default;
 };
 
@@ -212,8 +213,11 @@ struct PodSpec {
   std::vector<PodSchedulingGate> scheduling_gates;
   std::vector<PodResourceClaim> resource_claims;
   std::optional<ResourceRequirements> resources;  // pod-level
-  // Hash of the parts of the spec that are not kept above (env, probes, mounts, ...), taken while decoding
-  // with per-pod names (kube-api-access-*) left out, for pod equivalence. Not part of ==.
+  // Hash of the parts of the spec that are not kept above (probes, mounts, security context, ...), taken
+  // while decoding, for pod equivalence. What equivalence overlooks is not in it: projected volumes and
+  // their mounts, the environment of containers, the hostname. So equivalent pods are those whose kept
+  // fields are equal, volumes with `projected` aside, and whose hashes are. Only comparable between specs
+  // that came in the same encoding. Not part of ==.
   uint64_t unkept_hash = 0;
   friend bool operator==(const PodSpec& a, const PodSpec& b);
 };
