@@ -1,8 +1,12 @@
 // resource.Quantity exactly as Kubernetes parses, rounds, adds and prints it: "500m", "1.5Gi", "1e3".
 //
-// A plain value. Most amounts are an int64 times a power of ten; what does not fit is kept exactly in a
-// big decimal behind a pointer, as upstream does, because what its accessors then answer (0, or the low 64
-// bits) is part of kube-scheduler's verdicts.
+// A plain value of 32 bytes. Most amounts are an int64 times a power of ten; what does not fit is kept exactly
+// in a big decimal behind a pointer, as upstream does, because what its accessors then answer (0, or the low 64
+// bits) is part of kube-scheduler's verdicts. In the same way one amount can round differently in its two forms,
+// so the form is part of the value, too: see ToBig().
+//
+// Narrower than upstream in one respect: texts of more than kMaxTextLength characters and exponents above
+// kMaxExponent are refused, because one of them can keep upstream busy for hours.
 
 #pragma once
 
@@ -15,18 +19,23 @@
 
 namespace coppice::model {
 
+class BigDecimal;
+
 class Quantity {
  public:
   enum class Format : uint8_t { kDecimalSI, kBinarySI, kDecimalExponent };
+  static constexpr size_t kMaxTextLength = 4096;
+  static constexpr int32_t kMaxExponent = 4096;
 
   Quantity() = default;  // 0, DecimalSI
   static Result<Quantity> Parse(std::string_view text);
   static Quantity FromUnits(int64_t units, Format format = Format::kDecimalSI);
   static Quantity FromMillis(int64_t millis, Format format = Format::kDecimalSI);
 
-  // Rounded up (away from zero) to whole units / thousandths, with upstream's overflow behaviour.
-  int64_t Value() const;
-  int64_t MilliValue() const;
+  // Rounded up (away from zero) to whole units / thousandths, with upstream's overflow behaviour: wrapped, 0,
+  // or the low 64 bits, by the form and the power of ten. A negative amount in big form rounds towards zero.
+  int64_t Value() const { return ScaledValue(0); }
+  int64_t MilliValue() const { return ScaledValue(-3); }
 
   int Sign() const;                          // -1, 0, 1
   int Compare(const Quantity& other) const;  // exact: <0, 0, >0
@@ -35,6 +44,11 @@ class Quantity {
   bool IsZero() const { return Sign() == 0; }
   Format format() const { return format_; }
 
+  // Upstream changes an amount to its big form when it compares it with a big one, and never back. Sums that
+  // have to be equal to upstream's to the last bit follow it.
+  bool is_big() const { return is_big_; }
+  void ToBig();
+
   std::string ToString() const;   // what upstream prints: right after parsing often the input itself
   std::string Canonical() const;  // the canonical form
 
@@ -42,14 +56,21 @@ class Quantity {
   friend bool operator==(const Quantity& a, const Quantity& b) { return a.Compare(b) == 0; }
 
  private:
-  struct Big;  // exact decimal, for what int64 * 10^scale cannot hold
+  struct Rest;  // what few quantities have: a big decimal, or a text that is not the canonical one
+
+  Quantity(int64_t value, int32_t scale, Format format) : value_(value), scale_(scale), format_(format) {}
+  static Quantity FromBig(BigDecimal big, Format format);
+  BigDecimal AsBig() const;
+  int64_t ScaledValue(int32_t scale) const;
+  bool AddSmall(int64_t value, int32_t scale);  // false: does not fit, and nothing was done
 
   int64_t value_ = 0;
-  int32_t scale_ = 0;  // the amount is value_ * 10^scale_, scale_ >= -9, unless big_ is set
+  int32_t scale_ = 0;  // the amount is value_ * 10^scale_, unless it is big
   Format format_ = Format::kDecimalSI;
-  bool verbatim_ = false;             // text_ is what ToString() answers
-  std::shared_ptr<const Big> big_;
-  std::string text_;
+  bool is_big_ = false;
+  std::shared_ptr<const Rest> rest_;  // null for most
 };
+
+std::string_view ToString(Quantity::Format format);  // DecimalSI, BinarySI, DecimalExponent
 
 }  // namespace coppice::model
