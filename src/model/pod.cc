@@ -11,7 +11,7 @@ auto Kept(const PodSpec& s) {
                   s.node_name, s.host_network, s.affinity, s.scheduler_name, s.tolerations,
                   s.priority_class_name, s.priority, s.preemption_policy, s.runtime_class_name,
                   s.readiness_gates, s.overhead, s.topology_spread_constraints, s.os,
-                  s.scheduling_gates, s.resource_claims, s.resources);
+                  s.scheduling_gates, s.resource_claims, s.resources, s.host_users);
 }
 
 }  // namespace

@@ -36,12 +36,18 @@ struct ContainerPort {
   friend bool operator==(const ContainerPort&, const ContainerPort&) = default;
 };
 
+struct ContainerRestartRule {
+  std::string action;  // Restart, RestartAllContainers
+  friend bool operator==(const ContainerRestartRule&, const ContainerRestartRule&) = default;
+};
+
 struct Container {
   std::string name;
   std::string image;
   std::vector<ContainerPort> ports;
   ResourceRequirements resources;
   std::optional<std::string> restart_policy;  // "Always" on an init container: a sidecar
+  std::vector<ContainerRestartRule> restart_policy_rules;
   friend bool operator==(const Container&, const Container&) = default;
 };
 
@@ -149,6 +155,22 @@ struct RbdVolume {
   bool read_only = false;
   friend bool operator==(const RbdVolume&, const RbdVolume&) = default;
 };
+struct AzureDisk {
+  std::string disk_name;
+  std::string disk_uri;
+  std::optional<std::string> kind;  // Managed, Dedicated, Shared
+  friend bool operator==(const AzureDisk&, const AzureDisk&) = default;
+};
+struct CinderVolume {
+  std::string volume_id;
+  bool read_only = false;
+  friend bool operator==(const CinderVolume&, const CinderVolume&) = default;
+};
+struct PortworxVolume {
+  std::string volume_id;
+  bool read_only = false;
+  friend bool operator==(const PortworxVolume&, const PortworxVolume&) = default;
+};
 struct CsiInlineVolume {
   std::string driver;
   friend bool operator==(const CsiInlineVolume&, const CsiInlineVolume&) = default;
@@ -173,6 +195,9 @@ struct Volume {
   std::optional<IscsiVolume> iscsi;
   std::optional<RbdVolume> rbd;
   std::optional<CsiInlineVolume> csi;
+  std::optional<CinderVolume> cinder;
+  std::optional<AzureDisk> azure_disk;
+  std::optional<PortworxVolume> portworx_volume;
   bool projected = false;                 // tokens and the like, named per pod: left out of equivalence
   friend bool operator==(const Volume&, const Volume&) = default;
 };
@@ -213,6 +238,7 @@ struct PodSpec {
   std::vector<PodSchedulingGate> scheduling_gates;
   std::vector<PodResourceClaim> resource_claims;
   std::optional<ResourceRequirements> resources;  // pod-level
+  std::optional<bool> host_users;                 // false: a user namespace of its own
   // Hash of the parts of the spec that are not kept above (probes, mounts, security context, ...), taken
   // while decoding, for pod equivalence. What equivalence overlooks is not in it: projected volumes and
   // their mounts, the environment of containers, the hostname. So equivalent pods are those whose kept

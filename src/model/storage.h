@@ -97,18 +97,6 @@ struct NfsVolume {
   friend bool operator==(const NfsVolume&, const NfsVolume&) = default;
 };
 
-struct AzureDisk {
-  std::string disk_name;
-  std::string disk_uri;
-  friend bool operator==(const AzureDisk&, const AzureDisk&) = default;
-};
-
-struct CinderVolume {
-  std::string volume_id;
-  bool read_only = false;
-  friend bool operator==(const CinderVolume&, const CinderVolume&) = default;
-};
-
 struct PersistentVolumeSpec {
   ResourceList capacity;
   std::optional<GcePersistentDisk> gce_persistent_disk;
@@ -119,6 +107,7 @@ struct PersistentVolumeSpec {
   std::optional<IscsiVolume> iscsi;
   std::optional<CinderVolume> cinder;
   std::optional<AzureDisk> azure_disk;
+  std::optional<PortworxVolume> portworx_volume;
   std::optional<LocalVolume> local;
   std::optional<CsiPersistentVolume> csi;
   std::vector<std::string> access_modes;
