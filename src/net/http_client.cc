@@ -1,0 +1,292 @@
+#include "net/http_client.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <mutex>
+
+#include "base/strings.h"
+
+namespace coppice::net {
+namespace {
+
+// What the callbacks of one transfer share. `why_stopped` says which of them ended it.
+struct Transfer {
+  const HttpClientOptions* options = nullptr;
+  const std::string* body_out = nullptr;
+  size_t sent = 0;
+  HttpResponse response;
+  size_t header_bytes = 0;
+  std::string why_stopped;
+};
+
+size_t OnBody(char* data, size_t, size_t size, void* opaque) {
+  auto& transfer = *static_cast<Transfer*>(opaque);
+  if (transfer.response.body.size() + size > transfer.options->max_body_bytes) {
+    transfer.why_stopped =
+        fmt::format("the answer is longer than {} bytes", transfer.options->max_body_bytes);
+    return 0;
+  }
+  transfer.response.body.append(data, size);
+  return size;
+}
+
+size_t OnHeader(char* data, size_t, size_t size, void* opaque) {
+  auto& transfer = *static_cast<Transfer*>(opaque);
+  transfer.header_bytes += size;
+  if (transfer.header_bytes > transfer.options->max_header_bytes) {
+    transfer.why_stopped = fmt::format("the answer's headers are longer than {} bytes",
+                                       transfer.options->max_header_bytes);
+    return 0;
+  }
+  const std::string_view line = Trim(std::string_view(data, size));
+  if (line.starts_with("HTTP/")) {  // a redirect, 100-continue or proxy answer was before this one
+    transfer.response.headers.clear();
+    return size;
+  }
+  const size_t colon = line.find(':');
+  if (colon != std::string_view::npos) {
+    transfer.response.headers.emplace_back(Lower(Trim(line.substr(0, colon))),
+                                           std::string(Trim(line.substr(colon + 1))));
+  }
+  return size;
+}
+
+// The body goes out through a callback that cannot rewind, on purpose: libcurl then fails a
+// repetition on a dead connection instead of making it (see the header).
+size_t OnSend(char* data, size_t, size_t room, void* opaque) {
+  auto& transfer = *static_cast<Transfer*>(opaque);
+  const size_t count = std::min(room, transfer.body_out->size() - transfer.sent);
+  std::memcpy(data, transfer.body_out->data() + transfer.sent, count);
+  transfer.sent += count;
+  return count;
+}
+
+// Method and address without user, password and query: what an error may say.
+std::string Describe(const HttpRequest& request) {
+  std::string_view url = request.url;
+  url = url.substr(0, url.find_first_of("?#"));
+  const size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return fmt::format("{} {}", request.method, url);
+  std::string_view rest = url.substr(scheme + 3);
+  const std::string_view authority = rest.substr(0, rest.find('/'));
+  if (const size_t at = authority.rfind('@'); at != std::string_view::npos)
+    rest.remove_prefix(at + 1);
+  return fmt::format("{} {}://{}", request.method, url.substr(0, scheme), rest);
+}
+
+bool HasControlBytes(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+Status CheckRequest(const HttpRequest& request) {
+  if (request.method.empty() ||
+      !std::ranges::all_of(request.method, [](char c) { return c >= 'A' && c <= 'Z'; })) {
+    return InvalidArgument("the HTTP method is not a word in capitals");
+  }
+  if (HasControlBytes(request.url)) return InvalidArgument("the URL holds control characters");
+  // A line break would smuggle in a header; a token read from a file often ends with one.
+  if (HasControlBytes(request.bearer_token.Reveal())) {
+    return InvalidArgument("the bearer token holds control characters, such as a line break");
+  }
+  for (const auto& [name, value] : request.headers) {
+    if (name.empty() || HasControlBytes(name) || name.find(':') != std::string::npos ||
+        HasControlBytes(value)) {
+      return InvalidArgument("a header holds control characters or has no name");
+    }
+  }
+  return Status::Ok();
+}
+
+class HeaderList {
+ public:
+  ~HeaderList() { curl_slist_free_all(list_); }
+  HeaderList() = default;
+  HeaderList(const HeaderList&) = delete;
+  HeaderList& operator=(const HeaderList&) = delete;
+  // "Name;" is how libcurl is told to send a header without a value.
+  void Add(const std::string& name, const std::string& value) {
+    list_ = curl_slist_append(
+        list_, (value.empty() ? name + ";" : fmt::format("{}: {}", name, value)).c_str());
+  }
+  void AddLine(const char* line) { list_ = curl_slist_append(list_, line); }
+  curl_slist* get() const { return list_; }
+
+ private:
+  curl_slist* list_ = nullptr;
+};
+
+class CurlClient final : public HttpClient {
+ public:
+  CurlClient(HttpClientOptions options, const Clock& clock)
+      : options_(std::move(options)), clock_(clock) {}
+
+  ~CurlClient() override {
+    for (CURL* handle : idle_) curl_easy_cleanup(handle);
+  }
+
+  Result<HttpResponse> Send(const HttpRequest& request, Deadline deadline) override {
+    TRY(CheckRequest(request));
+    const Duration left = std::min(deadline.Left(clock_), options_.request_timeout);
+    const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
+    if (millis <= 0) return DeadlineExceeded(Describe(request) + ": no time left to send it");
+    CURL* handle = Take();
+    if (handle == nullptr) return Internal("libcurl gave no handle");
+    HeaderList headers;
+    Transfer transfer{.options = &options_, .body_out = &request.body};
+    Prepare(handle, request, static_cast<long>(millis), headers, transfer);
+    char detail[CURL_ERROR_SIZE] = {};
+    curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, detail);
+    const CURLcode outcome = curl_easy_perform(handle);
+    long status = 0;
+    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+    Return(handle);
+    if (outcome != CURLE_OK) {
+      const std::string why = !transfer.why_stopped.empty() ? transfer.why_stopped
+                              : detail[0] != '\0'           ? std::string(detail)
+                                                            : curl_easy_strerror(outcome);
+      return Failure(outcome, transfer, Describe(request) + ": " + why);
+    }
+    transfer.response.status = static_cast<int>(status);
+    return std::move(transfer.response);
+  }
+
+ private:
+  // A handle that was used last has the freshest connection, hence a stack.
+  CURL* Take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        CURL* handle = idle_.back();
+        idle_.pop_back();
+        return handle;
+      }
+    }
+    return curl_easy_init();
+  }
+
+  void Return(CURL* handle) {
+    curl_easy_reset(handle);  // keeps connections, DNS and TLS sessions
+    {
+      const std::lock_guard lock(mutex_);
+      if (idle_.size() < options_.max_idle_connections) {
+        idle_.push_back(handle);
+        return;
+      }
+    }
+    curl_easy_cleanup(handle);
+  }
+
+  void Prepare(CURL* handle, const HttpRequest& request, long millis, HeaderList& headers,
+               Transfer& transfer) const {
+    const auto set = [handle](CURLoption option, auto value) {
+      curl_easy_setopt(handle, option, value);
+    };
+    set(CURLOPT_URL, request.url.c_str());
+    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+    set(CURLOPT_NOSIGNAL, 1L);  // time-outs without signals: we have threads
+    set(CURLOPT_TIMEOUT_MS, millis);
+    const auto connect =
+        std::chrono::duration_cast<std::chrono::milliseconds>(options_.connect_timeout).count();
+    set(CURLOPT_CONNECTTIMEOUT_MS, std::min(static_cast<long>(connect), millis));
+    set(CURLOPT_USERAGENT, options_.user_agent.c_str());
+    set(CURLOPT_ACCEPT_ENCODING,
+        "");  // whatever libcurl can unpack; the body limit counts unpacked bytes
+    set(CURLOPT_FOLLOWLOCATION, options_.max_redirects > 0 ? 1L : 0L);
+    set(CURLOPT_MAXREDIRS, static_cast<long>(options_.max_redirects));
+    set(CURLOPT_MAXCONNECTS, 2L);
+    if (!options_.ca_file.empty()) set(CURLOPT_CAINFO, options_.ca_file.c_str());
+    if (options_.proxy) set(CURLOPT_PROXY, options_.proxy->c_str());
+
+    for (const auto& [name, value] : request.headers) headers.Add(name, value);
+    headers.AddLine("Expect:");  // one round trip less for bodies over 1 KiB
+    set(CURLOPT_HTTPHEADER, headers.get());
+    if (!request.bearer_token.empty()) {
+      // As an option and not as a header: libcurl then drops it when a redirect leaves the host.
+      set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
+      set(CURLOPT_XOAUTH2_BEARER, request.bearer_token.Reveal().c_str());
+    }
+    SetMethod(handle, request, transfer);
+    set(CURLOPT_WRITEFUNCTION, OnBody);
+    set(CURLOPT_WRITEDATA, &transfer);
+    set(CURLOPT_HEADERFUNCTION, OnHeader);
+    set(CURLOPT_HEADERDATA, &transfer);
+  }
+
+  static void SetMethod(CURL* handle, const HttpRequest& request, Transfer& transfer) {
+    if (request.method == "HEAD") {
+      curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+    } else if (request.method == "POST" || !request.body.empty()) {
+      curl_easy_setopt(handle, CURLOPT_POST, 1L);
+      curl_easy_setopt(handle, CURLOPT_READFUNCTION, OnSend);
+      curl_easy_setopt(handle, CURLOPT_READDATA, &transfer);
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
+                       static_cast<curl_off_t>(request.body.size()));
+      // Without a body nothing would have to be rewound, so that only a fresh connection is safe.
+      if (request.body.empty()) curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, 1L);
+    }
+    if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
+      curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    }
+  }
+
+  static Status Failure(CURLcode outcome, const Transfer& transfer, std::string text) {
+    if (!transfer.why_stopped.empty()) return ResourceExhausted(std::move(text));
+    switch (outcome) {
+      case CURLE_OPERATION_TIMEDOUT:
+        return DeadlineExceeded(std::move(text));
+      case CURLE_URL_MALFORMAT:
+      case CURLE_UNSUPPORTED_PROTOCOL:
+        return InvalidArgument(std::move(text));
+      case CURLE_PEER_FAILED_VERIFICATION:
+      case CURLE_SSL_CACERT_BADFILE:
+        // Not a matter of trying again: the operator has to look at the certificate or the CA file.
+        return FailedPrecondition(std::move(text));
+      default:
+        return Unavailable(std::move(text));
+    }
+  }
+
+  const HttpClientOptions options_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::vector<CURL*> idle_;
+};
+
+}  // namespace
+
+const std::string* HttpResponse::Header(std::string_view name) const {
+  const auto it = std::ranges::find_if(headers, [&](const auto& h) { return h.first == name; });
+  return it == headers.end() ? nullptr : &it->second;
+}
+
+Result<std::unique_ptr<HttpClient>> MakeHttpClient(HttpClientOptions options, const Clock& clock) {
+  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (initialised != CURLE_OK) return Internal("libcurl cannot be initialised");
+  return std::unique_ptr<HttpClient>(std::make_unique<CurlClient>(std::move(options), clock));
+}
+
+std::optional<Duration> ParseRetryAfter(std::string_view text, TimePoint now) {
+  text = Trim(text);
+  if (text.empty()) return std::nullopt;
+  int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (end == text.data() + text.size() && error == std::errc()) {
+    // A day is longer than any deadline; more would only overflow.
+    return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, 86'400));
+  }
+  if (HasControlBytes(text)) return std::nullopt;
+  const time_t when = curl_getdate(std::string(text).c_str(), nullptr);
+  if (when == -1) return std::nullopt;
+  const int64_t ahead =
+      int64_t{when} -
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  return std::chrono::seconds(std::clamp<int64_t>(ahead, 0, 86'400));
+}
+
+}  // namespace coppice::net
