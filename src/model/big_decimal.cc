@@ -110,7 +110,8 @@ int64_t BigDecimal::LowUnscaled() const {
 
 bool BigDecimal::UnscaledBelowMax() const {
   if (negative_) return true;
-  return limbs_.size() <= 2 && static_cast<uint64_t>(LowUnscaled()) < static_cast<uint64_t>(INT64_MAX);
+  return limbs_.size() <= 2 &&
+         static_cast<uint64_t>(LowUnscaled()) < static_cast<uint64_t>(INT64_MAX);
 }
 
 int64_t BigDecimal::LowFloorDivided(int32_t digits, bool& exact) const {

@@ -1,7 +1,8 @@
-// BigDecimal: an exact decimal number of any size, for the few quantities that int64 * 10^scale cannot hold.
+// BigDecimal: an exact decimal number of any size, for the few quantities that int64 * 10^scale
+// cannot hold.
 //
-// Only what Quantity needs: shifting by powers of ten and two, adding, comparing, printing. The number of digits
-// after the point is part of the value, because how upstream rounds depends on it.
+// Only what Quantity needs: shifting by powers of ten and two, adding, comparing, printing. The
+// number of digits after the point is part of the value, because how upstream rounds depends on it.
 
 #pragma once
 
@@ -33,7 +34,8 @@ class BigDecimal {
   int64_t LowUnscaled() const;
   // The unscaled number is below 2^63 - 1 (every negative one is).
   bool UnscaledBelowMax() const;
-  // The low 64 bits of the unscaled number divided by 10^digits, rounded down; `exact` tells whether it was even.
+  // The low 64 bits of the unscaled number divided by 10^digits, rounded down; `exact` tells
+  // whether it was even.
   int64_t LowFloorDivided(int32_t digits, bool& exact) const;
 
   // Takes all factors out of the unscaled number and returns how many there were. Not for 0.
@@ -47,7 +49,7 @@ class BigDecimal {
  private:
   void Multiply(uint32_t factor);
   void AddMagnitude(uint32_t small);
-  uint32_t Divide(uint32_t divisor);         // returns the remainder
+  uint32_t Divide(uint32_t divisor);  // returns the remainder
   void MultiplyByPowerOfTen(int64_t digits);
   bool DivideByPowerOfTen(int64_t digits);  // truncates; true if nothing was lost
   int CompareMagnitude(const BigDecimal& other) const;

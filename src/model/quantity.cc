@@ -21,13 +21,16 @@ namespace {
 
 constexpr int32_t kNano = -9;
 
-// Upstream's answer for a big amount. `after_point` and `wanted` count digits after the point. Not the same as
-// rounding up: a negative amount moves towards zero, and what leaves 64 bits is cut off.
+// Upstream's answer for a big amount. `after_point` and `wanted` count digits after the point. Not
+// the same as rounding up: a negative amount moves towards zero, and what leaves 64 bits is cut
+// off.
 int64_t ScaledBig(const BigDecimal& big, int32_t wanted) {
   const int32_t drop = big.digits_after_point() - wanted;
   if (drop <= 0) {
-    // 10^19 and more does not fit; the conversion from floating point then yields the most negative number.
-    const uint64_t factor = -drop <= 18 ? static_cast<uint64_t>(PowerOfTen(-drop)) : uint64_t{1} << 63;
+    // 10^19 and more does not fit; the conversion from floating point then yields the most negative
+    // number.
+    const uint64_t factor =
+        -drop <= 18 ? static_cast<uint64_t>(PowerOfTen(-drop)) : uint64_t{1} << 63;
     return static_cast<int64_t>(static_cast<uint64_t>(big.LowUnscaled()) * factor);
   }
   if (big.UnscaledBelowMax() && drop < 19) {
@@ -92,12 +95,13 @@ Result<Quantity> Quantity::Parse(std::string_view text) {
   const Suffix suffix = TRY(InterpretSuffix(parts.suffix));
   const bool binary = suffix.format == Format::kBinarySI;
 
-  // The small form, if the digits surely fit: 18 decimal ones, or as many as upstream thinks that the
-  // binary suffix leaves room for.
+  // The small form, if the digits surely fit: 18 decimal ones, or as many as upstream thinks that
+  // the binary suffix leaves room for.
   const auto digits = static_cast<int32_t>(parts.whole.size() + parts.fraction.size());
   bool small = digits <= 18;
   if (binary) small = parts.fraction.empty() && digits <= 14 - suffix.exponent * 3 / 10;
-  const int32_t scale = (binary ? 0 : suffix.exponent) - static_cast<int32_t>(parts.fraction.size());
+  const int32_t scale =
+      (binary ? 0 : suffix.exponent) - static_cast<int32_t>(parts.fraction.size());
   if (small && scale >= kNano) {
     int64_t number = 0;
     for (const char c : parts.whole) number = number * 10 + (c - '0');
@@ -126,7 +130,8 @@ Result<Quantity> Quantity::Parse(std::string_view text) {
   if (big.sign() != 0) {
     big.RoundTo(-kNano);
   } else if (big.digits_after_point() > kMaxExponent) {
-    big.set_digits_after_point(kMaxExponent);  // or whatever is added to it would get as many digits
+    big.set_digits_after_point(
+        kMaxExponent);  // or whatever is added to it would get as many digits
   }
   Format format = suffix.format;
   if (binary) {
@@ -155,7 +160,8 @@ int64_t Quantity::ScaledValue(int32_t scale) const {
   bool exact = false;
   if (scale_ < scale) return DivideRoundingUp(value_, scale - scale_, exact);
   int64_t scaled = 0;
-  (void)MultiplyByPowerOfTen(value_, scale_ - scale, scaled);  // upstream, too, looks away when it overflows
+  (void)MultiplyByPowerOfTen(value_, scale_ - scale,
+                             scaled);  // upstream, too, looks away when it overflows
   return scaled;
 }
 
@@ -190,8 +196,8 @@ bool Quantity::AddSmall(int64_t value, int32_t scale) {
   int64_t a = 0;
   int64_t b = 0;
   int64_t sum = 0;
-  if (!MultiplyByPowerOfTen(value_, scale_ - low, a) || !MultiplyByPowerOfTen(value, scale - low, b) ||
-      __builtin_add_overflow(a, b, &sum)) {
+  if (!MultiplyByPowerOfTen(value_, scale_ - low, a) ||
+      !MultiplyByPowerOfTen(value, scale - low, b) || __builtin_add_overflow(a, b, &sum)) {
     return false;
   }
   value_ = sum;
@@ -249,8 +255,10 @@ std::string Quantity::Canonical() const {
     }
   }
   const Mantissa mantissa = is_big_ ? DecimalMantissa(rest_->big) : DecimalMantissa(value_, scale_);
-  if (format == Format::kDecimalSI) return mantissa.digits + std::string(DecimalSuffix(mantissa.exponent));
-  return mantissa.exponent == 0 ? mantissa.digits : mantissa.digits + "e" + std::to_string(mantissa.exponent);
+  if (format == Format::kDecimalSI)
+    return mantissa.digits + std::string(DecimalSuffix(mantissa.exponent));
+  return mantissa.exponent == 0 ? mantissa.digits
+                                : mantissa.digits + "e" + std::to_string(mantissa.exponent);
 }
 
 std::string_view ToString(Quantity::Format format) {

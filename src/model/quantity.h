@@ -1,12 +1,13 @@
-// resource.Quantity exactly as Kubernetes parses, rounds, adds and prints it: "500m", "1.5Gi", "1e3".
+// resource.Quantity exactly as Kubernetes parses, rounds, adds and prints it: "500m", "1.5Gi",
+// "1e3".
 //
-// A plain value of 32 bytes. Most amounts are an int64 times a power of ten; what does not fit is kept exactly
-// in a big decimal behind a pointer, as upstream does, because what its accessors then answer (0, or the low 64
-// bits) is part of kube-scheduler's verdicts. In the same way one amount can round differently in its two forms,
-// so the form is part of the value, too: see ToBig().
+// A plain value of 32 bytes. Most amounts are an int64 times a power of ten; what does not fit is
+// kept exactly in a big decimal behind a pointer, as upstream does, because what its accessors then
+// answer (0, or the low 64 bits) is part of kube-scheduler's verdicts. In the same way one amount
+// can round differently in its two forms, so the form is part of the value, too: see ToBig().
 //
-// Narrower than upstream in one respect: texts of more than kMaxTextLength characters and exponents above
-// kMaxExponent are refused, because one of them can keep upstream busy for hours.
+// Narrower than upstream in one respect: texts of more than kMaxTextLength characters and exponents
+// above kMaxExponent are refused, because one of them can keep upstream busy for hours.
 
 #pragma once
 
@@ -32,24 +33,25 @@ class Quantity {
   static Quantity FromUnits(int64_t units, Format format = Format::kDecimalSI);
   static Quantity FromMillis(int64_t millis, Format format = Format::kDecimalSI);
 
-  // Rounded up (away from zero) to whole units / thousandths, with upstream's overflow behaviour: wrapped, 0,
-  // or the low 64 bits, by the form and the power of ten. A negative amount in big form rounds towards zero.
+  // Rounded up (away from zero) to whole units / thousandths, with upstream's overflow behaviour:
+  // wrapped, 0, or the low 64 bits, by the form and the power of ten. A negative amount in big form
+  // rounds towards zero.
   int64_t Value() const { return ScaledValue(0); }
   int64_t MilliValue() const { return ScaledValue(-3); }
 
   int Sign() const;                          // -1, 0, 1
   int Compare(const Quantity& other) const;  // exact: <0, 0, >0
-  void Add(const Quantity& other);           // exact; the format of the first non-zero operand, as upstream
+  void Add(const Quantity& other);  // exact; the format of the first non-zero operand, as upstream
   void Sub(const Quantity& other);
   bool IsZero() const { return Sign() == 0; }
   Format format() const { return format_; }
 
-  // Upstream changes an amount to its big form when it compares it with a big one, and never back. Sums that
-  // have to be equal to upstream's to the last bit follow it.
+  // Upstream changes an amount to its big form when it compares it with a big one, and never back.
+  // Sums that have to be equal to upstream's to the last bit follow it.
   bool is_big() const { return is_big_; }
   void ToBig();
 
-  std::string ToString() const;   // what upstream prints: right after parsing often the input itself
+  std::string ToString() const;  // what upstream prints: right after parsing often the input itself
   std::string Canonical() const;  // the canonical form
 
   // Same amount, whatever the spelling: 1000m == 1.
@@ -58,7 +60,8 @@ class Quantity {
  private:
   struct Rest;  // what few quantities have: a big decimal, or a text that is not the canonical one
 
-  Quantity(int64_t value, int32_t scale, Format format) : value_(value), scale_(scale), format_(format) {}
+  Quantity(int64_t value, int32_t scale, Format format)
+      : value_(value), scale_(scale), format_(format) {}
   static Quantity FromBig(BigDecimal big, Format format);
   BigDecimal AsBig() const;
   int64_t ScaledValue(int32_t scale) const;

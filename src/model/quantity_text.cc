@@ -12,9 +12,18 @@ struct Entry {
   std::string_view suffix;
   int32_t exponent;
 };
-constexpr std::array<Entry, 10> kDecimal{
-    {{"n", -9}, {"u", -6}, {"m", -3}, {"", 0}, {"k", 3}, {"M", 6}, {"G", 9}, {"T", 12}, {"P", 15}, {"E", 18}}};
-constexpr std::array<Entry, 6> kBinary{{{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}, {"Pi", 50}, {"Ei", 60}}};
+constexpr std::array<Entry, 10> kDecimal{{{"n", -9},
+                                          {"u", -6},
+                                          {"m", -3},
+                                          {"", 0},
+                                          {"k", 3},
+                                          {"M", 6},
+                                          {"G", 9},
+                                          {"T", 12},
+                                          {"P", 15},
+                                          {"E", 18}}};
+constexpr std::array<Entry, 6> kBinary{
+    {{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}, {"Pi", 50}, {"Ei", 60}}};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -29,7 +38,8 @@ bool IsSign(std::string_view text, size_t at) {
 
 template <class Table>
 std::string_view SuffixOf(const Table& table, int32_t exponent) {
-  const auto it = std::find_if(table.begin(), table.end(), [&](const Entry& e) { return e.exponent == exponent; });
+  const auto it = std::find_if(table.begin(), table.end(),
+                               [&](const Entry& e) { return e.exponent == exponent; });
   return it == table.end() ? std::string_view() : it->suffix;
 }
 
@@ -38,10 +48,12 @@ std::string_view SuffixOf(const Table& table, int32_t exponent) {
 Result<QuantityText> SplitQuantity(std::string_view text) {
   constexpr std::string_view kSuffixLetters = "eEinumkKMGTP";
   if (text.size() > Quantity::kMaxTextLength) {
-    return InvalidArgument("a quantity of more than " + std::to_string(Quantity::kMaxTextLength) + " characters");
+    return InvalidArgument("a quantity of more than " + std::to_string(Quantity::kMaxTextLength) +
+                           " characters");
   }
   const Status malformed = InvalidArgument(
-      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+      "quantities must match the regular expression "
+      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
   if (text.empty()) return malformed;
 
   QuantityText parts;
@@ -80,7 +92,8 @@ Result<Suffix> InterpretSuffix(std::string_view suffix) {
     std::string_view number = suffix.substr(1);
     if (number.size() > 1 && number[0] == '+' && IsDigit(number[1])) number.remove_prefix(1);
     int64_t exponent = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), exponent);
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), exponent);
     if (error == std::errc() && end == number.data() + number.size()) {
       exponent = std::clamp<int64_t>(exponent, -kAbsurdExponent, kAbsurdExponent);
       return Suffix{static_cast<int32_t>(exponent), Quantity::Format::kDecimalExponent};
@@ -90,7 +103,8 @@ Result<Suffix> InterpretSuffix(std::string_view suffix) {
 }
 
 Status ExponentTooLarge() {
-  return InvalidArgument("a quantity with an exponent above " + std::to_string(Quantity::kMaxExponent));
+  return InvalidArgument("a quantity with an exponent above " +
+                         std::to_string(Quantity::kMaxExponent));
 }
 
 std::string_view DecimalSuffix(int32_t exponent) { return SuffixOf(kDecimal, exponent); }

@@ -13,16 +13,17 @@ namespace coppice::model {
 // Views into the text.
 struct QuantityText {
   bool negative = false;
-  bool has_digits = true;      // false for "." and "+Ei"
-  std::string_view whole;      // without leading zeros, but at least "0"
-  std::string_view fraction;   // as written
-  std::string_view suffix;     // Ki, m, e3, or none
+  bool has_digits = true;     // false for "." and "+Ei"
+  std::string_view whole;     // without leading zeros, but at least "0"
+  std::string_view fraction;  // as written
+  std::string_view suffix;    // Ki, m, e3, or none
 };
 
 Result<QuantityText> SplitQuantity(std::string_view text);
 
 struct Suffix {
-  int32_t exponent = 0;  // of two for BinarySI, of ten otherwise; absurd ones are cut to +-kAbsurdExponent
+  int32_t exponent =
+      0;  // of two for BinarySI, of ten otherwise; absurd ones are cut to +-kAbsurdExponent
   Quantity::Format format = Quantity::Format::kDecimalSI;
 };
 inline constexpr int32_t kAbsurdExponent = 1'000'000;
@@ -30,12 +31,13 @@ inline constexpr int32_t kAbsurdExponent = 1'000'000;
 Result<Suffix> InterpretSuffix(std::string_view suffix);
 Status ExponentTooLarge();
 
-// Empty if there is none for that exponent: upstream then prints the bare number, although that is another amount.
+// Empty if there is none for that exponent: upstream then prints the bare number, although that is
+// another amount.
 std::string_view DecimalSuffix(int32_t exponent);
 std::string_view BinarySuffix(int32_t exponent);
 
-// Whether upstream takes the text for canonical, and so prints it as it came. Its test is a quick one: "+1" and
-// "1.500k" pass it.
+// Whether upstream takes the text for canonical, and so prints it as it came. Its test is a quick
+// one: "+1" and "1.500k" pass it.
 bool KeepsItsText(const QuantityText& text, int64_t number, int32_t scale, bool binary);
 
 }  // namespace coppice::model

@@ -52,7 +52,8 @@ NodeAmounts ToNodeAmounts(const ResourceList& allocatable);
 ResourceList RequestList(const Pod& pod);
 ResourceList LimitList(const Pod& pod);
 
-// What the Fit filter compares for a pod that asks for a node: from the spec alone.
+// What the Fit filter compares for a pod that asks for a node: from the spec alone, and never below
+// zero.
 PodRequests IncomingRequests(const Pod& pod);
 // What a pod on a node takes there: of spec, allocated and actual resources the most (what it was
 // resized to counts from the moment it is asked for, what it had until it is given up).

@@ -15,8 +15,9 @@ constexpr int64_t PowerOfTen(int32_t exponent) {
   return power;
 }
 
-// False if value * 10^digits does not fit. Then `out` is what upstream's arithmetic leaves and its callers go
-// on with: the wrapped product for the powers that it knows by heart, 0 for those that it reaches in a loop.
+// False if value * 10^digits does not fit. Then `out` is what upstream's arithmetic leaves and its
+// callers go on with: the wrapped product for the powers that it knows by heart, 0 for those that
+// it reaches in a loop.
 inline bool MultiplyByPowerOfTen(int64_t value, int32_t digits, int64_t& out) {
   const bool by_heart = digits <= 3 || digits == 6 || digits == 9;
   out = 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "model/label_names.h"
 #include "model/meta.h"
 
 namespace coppice::model {
@@ -32,7 +33,8 @@ class Requirement {
     kLessThan,
   };
 
-  // Refuses what Kubernetes refuses: bad keys and values, a wrong number of values for the operator.
+  // Refuses what Kubernetes refuses: bad keys and values, a wrong number of values for the
+  // operator.
   static Result<Requirement> Create(std::string key, Operator op, std::vector<std::string> values);
 
   bool Matches(const Labels& labels) const;
@@ -41,7 +43,7 @@ class Requirement {
 
   const std::string& key() const { return key_; }
   Operator op() const { return op_; }
-  const std::vector<std::string>& values() const { return values_; }  // sorted, without duplicates
+  const std::vector<std::string>& values() const { return values_; }  // sorted
   void AppendTo(std::string& out) const;                              // canonical text
 
   friend bool operator==(const Requirement&, const Requirement&) = default;
@@ -89,9 +91,5 @@ class Selector {
   bool nothing_ = false;
   std::vector<Requirement> requirements_;
 };
-
-// Empty if well-formed, else what is wrong: shared with whoever validates names of labels.
-std::string InvalidLabelKey(std::string_view key);
-std::string InvalidLabelValue(std::string_view value);
 
 }  // namespace coppice::model
