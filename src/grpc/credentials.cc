@@ -1,0 +1,174 @@
+#include "grpc/credentials.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/stat.h>
+
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+
+namespace coppice::grpc {
+namespace {
+
+constexpr std::streamoff kMaxFileBytes =
+    1 << 20;  // a certificate bundle; anything larger is a mistake
+
+using Bio = std::unique_ptr<BIO, decltype([](BIO* bio) { BIO_free(bio); })>;
+using Certificate = std::unique_ptr<X509, decltype([](X509* x) { X509_free(x); })>;
+using Key = std::unique_ptr<EVP_PKEY, decltype([](EVP_PKEY* key) { EVP_PKEY_free(key); })>;
+
+Bio Reader(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+std::string OpenSslReason() {
+  const unsigned long code = ERR_peek_last_error();
+  ERR_clear_error();
+  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+  return reason == nullptr ? "unknown reason" : reason;
+}
+
+Result<std::string> ReadFile(const std::string& path, std::string_view what) {
+  if (path.empty()) return InvalidArgument(std::string(what) + " is not set");
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) return NotFound(std::string(what) + " " + path + " cannot be opened");
+  if (in.tellg() > kMaxFileBytes)
+    return InvalidArgument(std::string(what) + " " + path + " is larger than 1 MiB");
+  in.seekg(0);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (text.empty()) return InvalidArgument(std::string(what) + " " + path + " is empty");
+  return text;
+}
+
+Result<Certificate> FirstCertificate(const std::string& pem, const std::string& path) {
+  const Bio bio = Reader(pem);
+  Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  if (certificate == nullptr) {
+    return InvalidArgument(path + " holds no PEM certificate (" + OpenSslReason() + ")");
+  }
+  return certificate;
+}
+
+TimePoint ToTimePoint(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return {};
+  return TimePoint(std::chrono::seconds(timegm(&parts)));
+}
+
+std::string SubjectOf(const X509* certificate) {
+  const Bio bio(BIO_new(BIO_s_mem()));
+  X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+  char* text = nullptr;
+  const auto size = static_cast<size_t>(BIO_get_mem_data(bio.get(), &text));
+  return {text, size};
+}
+
+}  // namespace
+
+Result<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
+  TlsMaterial material;
+  material.cert = TRY(ReadFile(files.cert_file, "tls.certFile"));
+  material.key = TRY(ReadFile(files.key_file, "tls.keyFile"));
+  material.ca = TRY(ReadFile(files.ca_file, "tls.caFile"));
+  const Certificate certificate = TRY(FirstCertificate(material.cert, files.cert_file));
+  TRY(FirstCertificate(material.ca, files.ca_file));
+  const Bio bio = Reader(material.key);
+  // A passphrase cannot be asked for here; without the callback OpenSSL would ask the terminal.
+  const Key key(PEM_read_bio_PrivateKey(
+      bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr));
+  if (key == nullptr) {
+    return InvalidArgument(files.key_file +
+                           " holds no PEM private key that can be read without a passphrase (" +
+                           OpenSslReason() + ")");
+  }
+  if (X509_check_private_key(certificate.get(), key.get()) != 1) {
+    ERR_clear_error();
+    return FailedPrecondition("the key in " + files.key_file +
+                              " does not belong to the certificate in " + files.cert_file);
+  }
+  material.subject = SubjectOf(certificate.get());
+  material.not_after = ToTimePoint(X509_get0_notAfter(certificate.get()));
+  return material;
+}
+
+Result<std::shared_ptr<CertificateStore>> CertificateStore::Open(TlsFiles files, const Log& log) {
+  auto store = std::shared_ptr<CertificateStore>(new CertificateStore(std::move(files), log));
+  store->seen_ = store->Signature();
+  store->material_ = std::make_shared<const TlsMaterial>(TRY(ReadTlsFiles(store->files_)));
+  store->version_ = 1;
+  return store;
+}
+
+// Follows symbolic links: Kubernetes swaps the link `..data`, which changes device, inode and times
+// here though the path stays. Equal times at equal size within one tick of the file system are told
+// apart by the inode, for every tool that replaces a file makes a new one.
+std::string CertificateStore::Signature() const {
+  std::string signature;
+  for (const std::string* path : {&files_.cert_file, &files_.key_file, &files_.ca_file}) {
+    struct stat info{};
+    if (stat(path->c_str(), &info) != 0) info = {};
+    for (const int64_t number :
+         {static_cast<int64_t>(info.st_dev), static_cast<int64_t>(info.st_ino),
+          static_cast<int64_t>(info.st_size), static_cast<int64_t>(info.st_mtim.tv_sec),
+          static_cast<int64_t>(info.st_mtim.tv_nsec), static_cast<int64_t>(info.st_ctim.tv_sec),
+          static_cast<int64_t>(info.st_ctim.tv_nsec)}) {
+      signature += std::to_string(number) + ",";
+    }
+  }
+  return signature;
+}
+
+std::shared_ptr<const TlsMaterial> CertificateStore::Current() {
+  const std::lock_guard lock(mutex_);
+  std::string signature = Signature();
+  if (signature == seen_) return material_;
+  // Remembered before reading: a write that is still going on changes it again and is read again.
+  seen_ = std::move(signature);
+  auto read = ReadTlsFiles(files_);
+  if (!read.ok()) {
+    log_.Error("certificates changed on disk and cannot be used, the old ones stay in use",
+               {{"error", read.status().message()}, {"subject", material_->subject}});
+    return material_;
+  }
+  material_ = std::make_shared<const TlsMaterial>(std::move(read).value());
+  ++version_;
+  log_.Info("certificates read again",
+            {{"cert_file", files_.cert_file},
+             {"subject", material_->subject},
+             {"expires_unix", material_->not_after.time_since_epoch() / std::chrono::seconds(1)}});
+  return material_;
+}
+
+uint64_t CertificateStore::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
+}
+
+namespace {
+// Runs whenever an SSL object is made, after its context's settings were copied, so that what gRPC
+// sets on the context (a minimum of 1.2) cannot undo it.
+void ForbidOldVersions(void* parent, void*, CRYPTO_EX_DATA*, int, long, void*) {
+  SSL* ssl = static_cast<SSL*>(parent);
+  // gRPC makes both of its sides with the general method, which counts as a server here; a client
+  // method (libcurl's) may have to reach an API that speaks 1.2 only.
+  if (ssl == nullptr || SSL_is_server(ssl) == 0) return;
+  SSL_set_options(ssl, SSL_OP_NO_TLSv1_2 | SSL_OP_NO_TLSv1_1 | SSL_OP_NO_TLSv1 | SSL_OP_NO_SSLv3);
+}
+}  // namespace
+
+void RequireTls13() {
+  static const int index = [] {
+    OPENSSL_init_ssl(0, nullptr);
+    return SSL_get_ex_new_index(0, nullptr, ForbidOldVersions, nullptr, nullptr);
+  }();
+  CHECK(index >= 0);
+}
+
+}  // namespace coppice::grpc

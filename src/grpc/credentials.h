@@ -1,0 +1,71 @@
+// Certificates of a gRPC end: read from files, checked before use, read again when the files
+// change.
+//
+// The gRPC library of Debian has no setting for the lowest TLS version and no reload that survives
+// a key that does not fit its certificate; both are done here with public interfaces (README.md
+// says how).
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status.h"
+
+namespace coppice::grpc {
+
+struct TlsFiles {
+  std::string cert_file;  // PEM, our certificate and its chain
+  std::string key_file;   // PEM
+  std::string ca_file;    // PEM, who may have signed the other side's certificate
+
+  friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
+};
+
+// What the files held, checked: the key fits the certificate, the bundle has at least one
+// certificate.
+struct TlsMaterial {
+  std::string cert;
+  std::string key;
+  std::string ca;
+  std::string subject;  // of our certificate, for the log
+  TimePoint not_after;
+};
+
+Result<TlsMaterial> ReadTlsFiles(const TlsFiles& files);
+
+// The current certificates of `files`. A change on disk that does not check out (a key that does
+// not fit, a half-written file) is logged once and the old pair stays in use. Any thread.
+class CertificateStore {
+ public:
+  // Fails when the files cannot be used now: there is nothing to fall back to yet.
+  static Result<std::shared_ptr<CertificateStore>> Open(TlsFiles files, const Log& log);
+
+  // Looks at the files (three stat calls) and reads them when one has changed. Called for every
+  // handshake and by whoever wants a broken rotation reported before the next one.
+  std::shared_ptr<const TlsMaterial> Current();
+  uint64_t version() const;  // grows with every material taken into use
+  const TlsFiles& files() const { return files_; }
+
+ private:
+  CertificateStore(TlsFiles files, const Log& log) : files_(std::move(files)), log_(log) {}
+  std::string Signature() const;
+
+  const TlsFiles files_;
+  const Log& log_;
+  mutable std::mutex mutex_;
+  std::string seen_;  // signature of what was last tried, good or bad
+  std::shared_ptr<const TlsMaterial> material_;
+  uint64_t version_ = 0;
+};
+
+// From now on no TLS end of gRPC in this process speaks less than TLS 1.3. Server sides of other
+// users of OpenSSL in the process are affected alike; pure clients (libcurl) are not. Call before
+// any TLS object is made; calling again is harmless.
+void RequireTls13();
+
+}  // namespace coppice::grpc
