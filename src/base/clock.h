@@ -13,6 +13,11 @@ namespace coppice {
 using Duration = std::chrono::nanoseconds;
 using TimePoint = std::chrono::sys_time<std::chrono::nanoseconds>;  // UTC
 
+// `from` + `by`, stopping at the last point in time instead of overflowing.
+constexpr TimePoint Later(TimePoint from, Duration by) {
+  return by > Duration::zero() && from > TimePoint::max() - by ? TimePoint::max() : from + by;
+}
+
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -27,7 +32,7 @@ class Clock {
 
   // Blocks the calling thread. Not for the decision thread.
   void SleepUntil(TimePoint when);
-  void SleepFor(Duration duration) { SleepUntil(Now() + duration); }
+  void SleepFor(Duration duration) { SleepUntil(Later(Now(), duration)); }
 };
 
 // The machine's clock, made monotonic: a step backwards of the system time is not passed on.
@@ -49,7 +54,9 @@ struct Deadline {
   TimePoint at = TimePoint::max();
 
   static Deadline Never() { return {}; }
-  static Deadline In(const Clock& clock, Duration duration) { return {clock.Now() + duration}; }
+  static Deadline In(const Clock& clock, Duration duration) {
+    return {Later(clock.Now(), duration)};
+  }
   bool Passed(const Clock& clock) const { return clock.Now() >= at; }
   // Zero when it has passed.
   Duration Left(const Clock& clock) const;

@@ -38,18 +38,12 @@ void AppendNumber(std::string& out, double value) {
 
 // For a person's eye: quotes only where the value would not read as one word.
 void AppendTextValue(std::string& out, std::string_view text) {
-  const bool plain =
-      !text.empty() && text.find_first_of(" =\"\\") == std::string_view::npos &&
-      text.find_first_not_of("\t\n\r") == 0 && ValidUtf8(text) == text &&
-      std::string_view(text).find_first_of(std::string_view(
-          "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15"
-          "\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f",
-          33)) == std::string_view::npos;
-  if (plain) {
-    out += text;
-  } else {
-    AppendJsonString(out, text);
-  }
+  const size_t start = out.size();
+  AppendJsonString(out, text);
+  const bool escaped = out.size() - start != text.size() + 2;
+  if (escaped || text.empty() || text.find_first_of(" =") != std::string_view::npos) return;
+  out.pop_back();
+  out.erase(start, 1);
 }
 
 struct ValueAppender {

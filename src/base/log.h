@@ -36,10 +36,11 @@ class LogValue {
   LogValue(T value) : value_(static_cast<int64_t>(value)) {}  // NOLINT
   template <std::unsigned_integral T>
     requires(!std::same_as<T, bool>)
-  LogValue(T value) : value_(static_cast<uint64_t>(value)) {}    // NOLINT
-  LogValue(double value) : value_(value) {}                      // NOLINT
-  LogValue(Duration value) : value_(value) {}                    // NOLINT: seconds, as a number
-  LogValue(const Status& status) : value_(status.ToString()) {}  // NOLINT
+  LogValue(T value) : value_(static_cast<uint64_t>(value)) {}  // NOLINT
+  LogValue(double value) : value_(value) {}                    // NOLINT
+  template <class Rep, class Period>                           // written as seconds
+  LogValue(std::chrono::duration<Rep, Period> value) : value_(Duration(value)) {}  // NOLINT
+  LogValue(const Status& status) : value_(status.ToString()) {}                    // NOLINT
 
   using Variant =
       std::variant<std::string_view, std::string, bool, int64_t, uint64_t, double, Duration>;

@@ -6,10 +6,11 @@
 
 #pragma once
 
-#include <optional>
+#include <concepts>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -76,6 +77,9 @@ inline Status FailedPrecondition(std::string m) {
 inline Status ResourceExhausted(std::string m) { return {Code::kResourceExhausted, std::move(m)}; }
 inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move(m)}; }
 inline Status DeadlineExceeded(std::string m) { return {Code::kDeadlineExceeded, std::move(m)}; }
+inline Status Cancelled(std::string m) { return {Code::kCancelled, std::move(m)}; }
+inline Status PermissionDenied(std::string m) { return {Code::kPermissionDenied, std::move(m)}; }
+inline Status Unauthenticated(std::string m) { return {Code::kUnauthenticated, std::move(m)}; }
 inline Status Unimplemented(std::string m) { return {Code::kUnimplemented, std::move(m)}; }
 inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
 
@@ -88,6 +92,13 @@ class [[nodiscard]] Result {
   Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {  // NOLINT
     CHECK(!std::get<1>(state_).ok());
   }
+
+  // From what converts to T, so that a function may return the derived object it has made.
+  template <class U>
+    requires(!std::same_as<std::remove_cvref_t<U>, Result> &&
+             !std::same_as<std::remove_cvref_t<U>, Status> &&
+             !std::same_as<std::remove_cvref_t<U>, T> && std::convertible_to<U &&, T>)
+  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -141,9 +152,14 @@ T ValueOf(Result<T>&& result) {
 // `auto machines = TRY(cloud.List(tags, deadline).Context("listing machines"));` leaves the
 // enclosing function with the failure, or yields the value. Not for coroutines: co_return the
 // status there.
-#define TRY(...)                                                                            \
-  __extension__({                                                                           \
-    auto coppice_try_result = (__VA_ARGS__);                                                \
-    if (!coppice_try_result.ok()) return ::coppice::internal::StatusOf(coppice_try_result); \
-    ::coppice::internal::ValueOf(std::move(coppice_try_result));                            \
+#define TRY(...) COPPICE_TRY_NUMBERED(__COUNTER__, __VA_ARGS__)
+
+// A variable of its own for each use, so that one may stand inside another.
+#define COPPICE_TRY_NUMBERED(number, ...) COPPICE_TRY_PASTED(number, __VA_ARGS__)
+#define COPPICE_TRY_PASTED(number, ...) COPPICE_TRY_AS(coppice_try_##number, __VA_ARGS__)
+#define COPPICE_TRY_AS(result, ...)                                 \
+  __extension__({                                                   \
+    auto result = (__VA_ARGS__);                                    \
+    if (!result.ok()) return ::coppice::internal::StatusOf(result); \
+    ::coppice::internal::ValueOf(std::move(result));                \
   })

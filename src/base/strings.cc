@@ -36,7 +36,7 @@ size_t Utf8At(std::string_view text, size_t i) {
   return length;
 }
 
-void AppendJsonByte(std::string& out, char c) {
+void AppendJsonChar(std::string& out, unsigned char c) {
   switch (c) {
     case '"':
       out += "\\\"";
@@ -56,15 +56,14 @@ void AppendJsonByte(std::string& out, char c) {
     default:
       break;
   }
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && byte != 0x7F) {
-    out += c;
+  if (c >= 0x20 && c < 0x7F) {
+    out += static_cast<char>(c);
     return;
   }
   constexpr char kHex[] = "0123456789abcdef";
   out += "\\u00";
-  out += kHex[byte >> 4];
-  out += kHex[byte & 15];
+  out += kHex[c >> 4];
+  out += kHex[c & 15];
 }
 
 // Edits (insert, delete, replace, swap of neighbours) from `a` to `b`, upper and lower case being
@@ -129,7 +128,11 @@ void AppendJsonString(std::string& out, std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const size_t length = Utf8At(text, i);
     if (length == 1) {
-      AppendJsonByte(out, text[i]);
+      AppendJsonChar(out, ByteAt(text, i));
+    } else if (length == 2 && ByteAt(text, i) == 0xC2 && ByteAt(text, i + 1) < 0xA0) {
+      // U+0080 to U+009F: control characters too, and U+009B begins an escape sequence on
+      // terminals.
+      AppendJsonChar(out, ByteAt(text, i + 1));
     } else {
       out += length == 0 ? kReplacement : text.substr(i, length);
     }

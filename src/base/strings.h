@@ -16,7 +16,8 @@ std::vector<std::string> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text);  // ASCII white space at both ends
 std::string Lower(std::string_view text);      // ASCII
 
-// Appends `text` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
+// Appends `text` as a JSON string with its quotes, control characters escaped; bytes that are not
+// UTF-8 become U+FFFD.
 void AppendJsonString(std::string& out, std::string_view text);
 
 // `text` with every byte that is not part of well-formed UTF-8 replaced by U+FFFD.

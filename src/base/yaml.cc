@@ -20,8 +20,18 @@ namespace coppice::yaml {
 namespace {
 
 std::string At(const std::string& file, int line, int column, std::string_view text) {
-  return file + ":" + std::to_string(line) + ":" + std::to_string(column) +
-         ": error: " + std::string(text);
+  // The parser has no place for a few of its complaints; those are about the whole file.
+  return file + ":" + std::to_string(std::max(line, 1)) + ":" +
+         std::to_string(std::max(column, 1)) + ": error: " + std::string(text);
+}
+
+bool IsIndentedByTab(std::string_view text, int line) {
+  for (; line > 0 && !text.empty(); --line) {
+    const size_t end = text.find('\n');
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  const size_t first = text.find_first_not_of(' ');
+  return first != std::string_view::npos && text[first] == '\t';
 }
 
 // Builds our tree from yaml-cpp's events rather than from its Node, which forgets whether a scalar
@@ -132,11 +142,19 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     if (open.tree->kind == Node::Kind::kMap) {
-      open.tree->children.back().value = tree;
+      Tree::Child& child = open.tree->children.back();
+      child.value = tree->kind == Node::Kind::kNull ? NullAt(child) : tree;
     } else {
       open.tree->children.push_back({.value = tree});
     }
     Count(*open.tree, *tree);
+  }
+
+  // Nothing is nowhere: the parser places it at the next token, perhaps lines below. Its key is
+  // where a person looks.
+  static std::shared_ptr<const Tree> NullAt(const Tree::Child& child) {
+    return std::make_shared<Tree>(
+        Tree{.kind = Node::Kind::kNull, .line = child.key_line, .column = child.key_column});
   }
 
   // Sizes are sums over the tree with aliases followed, so a bomb shows before anybody walks it.
@@ -225,8 +243,10 @@ Result<Node> Parse(std::string_view text, std::string file_name) {
                                 "a second document begins here; only one is read"));
     }
   } catch (const YAML::Exception& problem) {
+    const std::string hint =
+        IsIndentedByTab(text, problem.mark.line) ? "; indent with spaces, not with tabs" : "";
     return InvalidArgument(
-        At(file_name, problem.mark.line + 1, problem.mark.column + 1, problem.msg));
+        At(file_name, problem.mark.line + 1, problem.mark.column + 1, problem.msg + hint));
   } catch (const std::exception& problem) {
     return InvalidArgument(At(file_name, 1, 1, problem.what()));
   }

@@ -21,16 +21,15 @@ T MustValue(Result<T> result, std::source_location where = std::source_location:
   return std::move(result).value();
 }
 
+template <class StatusOrResult>
+testing::AssertionResult IsOk(const char* text, const StatusOrResult& result) {
+  if (result.ok()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << text << ": " << internal::StatusOf(result);
+}
+
 }  // namespace coppice::test
 
 #define MUST(...) (::coppice::test::MustValue((__VA_ARGS__)))
-#define EXPECT_OK(...)                                            \
-  do {                                                            \
-    const auto& coppice_status = (__VA_ARGS__);                   \
-    EXPECT_TRUE(coppice_status.ok()) << ::coppice::internal::StatusOf(coppice_status); \
-  } while (false)
-#define ASSERT_OK(...)                                            \
-  do {                                                            \
-    const auto& coppice_status = (__VA_ARGS__);                   \
-    ASSERT_TRUE(coppice_status.ok()) << ::coppice::internal::StatusOf(coppice_status); \
-  } while (false)
+// More text may be streamed into both: EXPECT_OK(pool.Submit(work)) << "piece " << i;
+#define EXPECT_OK(...) EXPECT_PRED_FORMAT1(::coppice::test::IsOk, (__VA_ARGS__))
+#define ASSERT_OK(...) ASSERT_PRED_FORMAT1(::coppice::test::IsOk, (__VA_ARGS__))
