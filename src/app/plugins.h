@@ -5,6 +5,7 @@
 
 #include "cloud/cloud.h"
 #include "cloud/node_groups.h"
+#include "expand/expander.h"
 #include "fit/filter.h"
 
 namespace coppice::app {
@@ -13,6 +14,7 @@ struct Plugins {
   cloud::CloudRegistry clouds{"cloud"};
   cloud::NodeGroupsRegistry node_groups{"node group provider"};
   fit::FilterRegistry filters{"filter"};
+  expand::ExpanderRegistry expanders{"expander"};
 };
 
 // Calls Register() of every plug-in folder that the build discovered. Generated.

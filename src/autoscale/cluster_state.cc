@@ -1,0 +1,378 @@
+#include "autoscale/cluster_state.h"
+
+#include <algorithm>
+
+#include "autoscale/readiness.h"
+#include "autoscale/taints.h"
+#include "base/strings.h"
+
+namespace coppice::autoscale {
+
+namespace {
+
+bool IsSuspended(const model::Node& node) {
+  for (const auto& condition : node.status.conditions) {
+    if (condition.type == "Suspended") return condition.status == "True";
+  }
+  return false;
+}
+
+// A machine that is going, or that will never come, is not expected to register.
+bool ExpectedToRegister(const cloud::Instance& instance) {
+  return instance.state != cloud::InstanceState::kDeleting && !instance.error;
+}
+
+bool FailedToCreate(const cloud::Instance& instance) {
+  return instance.state == cloud::InstanceState::kCreating && instance.error.has_value();
+}
+
+TimePoint CreatedAt(const model::Node& node) {
+  return node.metadata.creation_timestamp ? node.metadata.creation_timestamp->at : TimePoint();
+}
+
+// The distinct messages of a batch of failures, as the event and the status map show them.
+std::string JoinMessages(const std::vector<std::string>& messages) {
+  constexpr size_t kEllipsisAbove = 3;  // upstream prints all of them and then, above three, dots as well
+  std::string text = Join(messages, ", ");
+  if (messages.size() > kEllipsisAbove) text += ", ...";
+  return text;
+}
+
+}  // namespace
+
+ClusterState::ClusterState(const Options& options, cloud::NodeGroups& groups, OptionsOf options_of,
+                           HasTemplate has_template)
+    : options_(options),
+      groups_(groups),
+      options_of_(std::move(options_of)),
+      has_template_(std::move(has_template)),
+      backoff_(options.initial_node_group_backoff_duration, options.max_node_group_backoff_duration,
+               options.node_group_backoff_reset_timeout) {}
+
+Result<StateFindings> ClusterState::Update(const std::vector<NodeOf>& nodes, TimePoint now) {
+  std::vector<std::string> ids;
+  std::map<std::string, int> targets;
+  for (const auto& group : groups_.Groups()) {
+    targets[group.id] = TRY(groups_.TargetSize(group.id).Context("target size of group " + group.id));
+    ids.push_back(group.id);
+  }
+  // A growing group's machines change from pass to pass: look again.
+  for (const std::string& id : ids) {
+    if (options_.deviations.fresh_instances || GroupScalingUp(id)) InvalidateInstances(id);
+  }
+  std::map<std::string, Instances, std::less<>> instances;
+  for (const std::string& id : ids) {
+    auto cached = instances_cache_.find(id);
+    if (cached == instances_cache_.end()) {
+      auto fresh = TRY(groups_.Instances(id).Context("instances of group " + id));
+      cached = instances_cache_.emplace(id, std::move(fresh)).first;
+    }
+    instances[id] = cached->second;
+  }
+
+  group_ids_ = std::move(ids);
+  node_count_ = nodes.size();
+  last_update_ = now;
+  previous_instances_ = std::move(instances_);
+  instances_ = std::move(instances);
+
+  FindUnregistered(nodes, now);
+  deleted_nodes_.clear();
+  for (const auto& [node, group] : nodes) {
+    if (!MachineExists(*node)) deleted_nodes_.insert(node->metadata.name);
+  }
+  Classify(nodes, now);
+
+  StateFindings findings;
+  UpdateRanges(targets);
+  UpdateRequests(now, findings);
+  FindFailedCreations(now, findings);
+  UpdateRanges(targets);
+  UpdateWrongSizes(now);
+  return findings;
+}
+
+bool ClusterState::MachineExists(const model::Node& node) const {
+  const auto exists = groups_.HasInstance({node.spec.provider_id, node.metadata.name});
+  if (exists.ok()) return *exists;
+  return !HasToBeDeletedTaint(node);  // the provider cannot say: what we mean to delete counts as gone
+}
+
+void ClusterState::FindUnregistered(const std::vector<NodeOf>& nodes, TimePoint now) {
+  std::set<std::string_view> registered;
+  for (const auto& [node, group] : nodes) registered.insert(node->spec.provider_id);
+
+  std::map<std::string, TimePoint> seen_before;
+  for (const auto& [group, machines] : unregistered_) {
+    for (const auto& machine : machines) seen_before.emplace(machine.id, machine.since);
+  }
+  unregistered_.clear();
+  for (const std::string& id : group_ids_) {
+    for (const auto& instance : instances_[id]) {
+      if (registered.contains(instance.id) || !ExpectedToRegister(instance)) continue;
+      // Upstream asks the provider again whose machine this is; a machine that has left its group is nobody's.
+      const auto owner = groups_.GroupOf({instance.id, instance.id});
+      if (!owner.ok() || !owner->has_value()) continue;
+      const auto before = seen_before.find(instance.id);
+      unregistered_[**owner].push_back({instance.id, before == seen_before.end() ? now : before->second});
+    }
+  }
+}
+
+void ClusterState::Classify(const std::vector<NodeOf>& nodes, TimePoint now) {
+  classes_.clear();
+  total_ = {};
+  // Upstream's quirk, kept: the start-up time of the last grouped node is also used for ungrouped ones.
+  Duration startup_time = std::chrono::minutes(15);
+  for (const auto& [node, group] : nodes) {
+    if (!group.empty()) startup_time = options_of_(group).max_node_startup_time;
+    const std::string& name = node->metadata.name;
+    const Readiness readiness = ReadinessOf(*node);
+    const auto add = [&](ReadinessClasses& to) {
+      to.registered.push_back(name);
+      if (deleted_nodes_.contains(name)) {
+        to.deleted.push_back(name);
+      } else if (IsSuspended(*node)) {
+        to.suspended.push_back(name);
+      } else if (readiness.ready) {
+        to.ready.push_back(name);
+      } else if (CreatedAt(*node) + startup_time > now) {
+        to.not_started.push_back(name);
+      } else {
+        to.unready.push_back(name);
+        if (readiness.reason == kResourceNotReady) to.resource_unready.push_back(name);
+      }
+    };
+    if (!group.empty()) add(classes_[group]);
+    add(total_);
+  }
+  for (const auto& [group, machines] : unregistered_) {
+    const Duration provision_time = options_of_(group).max_node_provision_time;
+    ReadinessClasses& of_group = classes_[group];
+    for (const auto& machine : machines) {
+      const bool too_long = machine.since + provision_time < now;
+      (too_long ? of_group.long_unregistered : of_group.unregistered).push_back(machine.id);
+      (too_long ? total_.long_unregistered : total_.unregistered).push_back(machine.id);
+    }
+  }
+}
+
+void ClusterState::UpdateRanges(const std::map<std::string, int>& targets) {
+  ranges_.clear();
+  for (const std::string& id : group_ids_) {
+    const auto target = targets.find(id);
+    const int size = target == targets.end() ? 0 : target->second;
+    ranges_[id] = {size - static_cast<int>(of(id).long_unregistered.size()), size, size};
+  }
+  for (const auto& [group, request] : requests_) ranges_[group].min_nodes -= request.increase;
+  for (const auto& request : scale_down_requests_) ranges_[request.group].max_nodes += 1;
+}
+
+void ClusterState::RecalculateRanges() {
+  std::map<std::string, int> targets;
+  for (const auto& group : groups_.Groups()) {
+    const auto target = groups_.TargetSize(group.id);
+    if (!target.ok()) {  // upstream then goes on with no targets at all
+      targets.clear();
+      break;
+    }
+    targets[group.id] = *target;
+  }
+  UpdateRanges(targets);
+}
+
+void ClusterState::UpdateRequests(TimePoint now, StateFindings& findings) {
+  backoff_.ForgetStale(now);
+  for (auto it = requests_.begin(); it != requests_.end();) {
+    const auto& [group, request] = *it;
+    if (UpcomingIn(group).value_or(0) <= 0) {
+      it = requests_.erase(it);  // every node came
+    } else if (request.deadline < now) {
+      findings.timed_out.push_back({group, request.increase, now - request.time});
+      it = requests_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  std::erase_if(scale_down_requests_, [now](const auto& r) { return r.expected_gone <= now; });
+}
+
+void ClusterState::FindFailedCreations(TimePoint now, StateFindings& findings) {
+  for (const std::string& id : group_ids_) {
+    std::set<std::string_view> known;
+    for (const auto& instance : previous_instances_[id]) {
+      if (FailedToCreate(instance)) known.insert(instance.id);
+    }
+    // By class and code, in the order in which they are met.
+    struct Batch {
+      cloud::ErrorClass error_class;
+      std::string code;
+      std::vector<std::string> messages;
+      int unseen = 0;
+    };
+    std::vector<Batch> batches;
+    for (const auto& instance : instances_[id]) {
+      if (!FailedToCreate(instance)) continue;
+      const cloud::MachineError& error = *instance.error;
+      auto batch = std::ranges::find_if(batches, [&](const Batch& b) {
+        return b.error_class == error.error_class && b.code == error.code;
+      });
+      if (batch == batches.end()) {
+        batch = batches.insert(batches.end(), Batch{error.error_class, error.code, {}});
+      }
+      if (std::ranges::find(batch->messages, error.message) == batch->messages.end()) {
+        batch->messages.push_back(error.message);
+      }
+      if (!known.contains(instance.id)) ++batch->unseen;
+    }
+    for (const Batch& batch : batches) {
+      if (batch.unseen == 0 || !GroupScalingUp(id)) continue;
+      RegisterScaleUp(id, -batch.unseen, now);
+      findings.failed_creations.push_back(
+          {id, batch.unseen, {batch.error_class, batch.code, JoinMessages(batch.messages)}});
+    }
+  }
+}
+
+void ClusterState::UpdateWrongSizes(TimePoint now) {
+  std::map<std::string, WrongSize, std::less<>> found;
+  for (const std::string& id : group_ids_) {
+    const auto classes = classes_.find(id);
+    if (classes == classes_.end()) continue;
+    const int registered = static_cast<int>(classes->second.registered.size());
+    const int unregistered = static_cast<int>(classes->second.unregistered.size() +
+                                              classes->second.long_unregistered.size());
+    const int target = ranges_[id].target;
+    if (registered <= target && registered >= target - unregistered) continue;
+    WrongSize wrong{target, registered, now};
+    const auto before = wrong_sizes_.find(id);
+    if (before != wrong_sizes_.end() && before->second.expected == wrong.expected &&
+        before->second.current == wrong.current) {
+      wrong = before->second;
+    }
+    found[id] = wrong;
+  }
+  wrong_sizes_ = std::move(found);
+}
+
+void ClusterState::RegisterScaleUp(std::string_view group, int delta, TimePoint now) {
+  const TimePoint deadline = now + options_of_(group).max_node_provision_time;
+  const auto it = requests_.find(group);
+  if (it == requests_.end()) {
+    if (delta > 0) requests_.emplace(std::string(group), ScaleUpRequest{delta, now, deadline});
+    return;
+  }
+  if (it->second.increase + delta <= 0) {
+    requests_.erase(it);
+    return;
+  }
+  it->second.increase += delta;
+  if (delta > 0) {
+    it->second.time = now;
+    it->second.deadline = deadline;
+  }
+}
+
+void ClusterState::RegisterScaleDown(std::string_view group, TimePoint expected_gone) {
+  scale_down_requests_.push_back({std::string(group), expected_gone});
+}
+
+void ClusterState::RegisterFailure(std::string_view group, cloud::MachineError why, TimePoint now) {
+  if (has_template_(group)) backoff_.Failed(group, std::move(why), now);
+}
+
+void ClusterState::RefreshInstances() {
+  instances_cache_.clear();
+  for (const auto& group : groups_.Groups()) {
+    auto instances = groups_.Instances(group.id);
+    instances_cache_[group.id] = instances.ok() ? std::move(*instances) : Instances{};
+  }
+}
+
+bool ClusterState::ClusterHealthy() const {
+  const auto unready = static_cast<double>(total_.unready.size());
+  return unready <= options_.ok_total_unready_count ||
+         unready <= options_.max_total_unready_percentage / 100.0 * static_cast<double>(node_count_);
+}
+
+bool ClusterState::GroupHealthy(std::string_view group) const {
+  const auto range = ranges_.find(group);
+  if (range == ranges_.end()) return false;
+  const auto classes = classes_.find(group);
+  if (classes == classes_.end()) {
+    return range->second.target == 0 || (range->second.min_nodes == 0 && range->second.target > 0);
+  }
+  const ReadinessClasses& c = classes->second;
+  const int missing = std::max(
+      0, range->second.min_nodes - static_cast<int>(c.ready.size()) - static_cast<int>(c.suspended.size()));
+  const auto there = static_cast<double>(c.ready.size() + c.unready.size() + c.not_started.size() +
+                                         c.suspended.size());
+  return missing <= options_.ok_total_unready_count ||
+         missing <= options_.max_total_unready_percentage / 100.0 * there;
+}
+
+std::optional<int> ClusterState::UpcomingIn(std::string_view group) const {
+  const auto range = ranges_.find(group);
+  if (range == ranges_.end()) return std::nullopt;
+  const ReadinessClasses& c = of(group);
+  return range->second.target - static_cast<int>(c.ready.size() + c.unready.size() + c.suspended.size() +
+                                                 c.long_unregistered.size());
+}
+
+bool ClusterState::GroupScalingUp(std::string_view group) const {
+  return UpcomingIn(group).value_or(0) > 0 && requests_.contains(group);
+}
+
+std::optional<cloud::MachineError> ClusterState::BackedOff(std::string_view group, TimePoint now) const {
+  if (!has_template_(group)) return std::nullopt;
+  return backoff_.Active(group, now);
+}
+
+std::vector<ClusterState::Upcoming> ClusterState::UpcomingNodes(TimePoint now) const {
+  std::vector<Upcoming> all;
+  for (const std::string& id : group_ids_) {
+    const int count = UpcomingIn(id).value_or(0);
+    if (count <= 0 || !requests_.contains(id) || BackedOff(id, now)) continue;
+    all.push_back({id, count, of(id).not_started});
+  }
+  return all;
+}
+
+std::vector<UnregisteredMachine> ClusterState::LongUnregistered(std::string_view group,
+                                                                TimePoint now) const {
+  std::vector<UnregisteredMachine> found;
+  const auto machines = unregistered_.find(group);
+  if (machines == unregistered_.end()) return found;
+  const Duration provision_time = options_of_(group).max_node_provision_time;
+  for (const auto& machine : machines->second) {
+    if (machine.since + provision_time < now) found.push_back(machine);
+  }
+  return found;
+}
+
+std::vector<cloud::Instance> ClusterState::FailedInstances(std::string_view group) const {
+  std::vector<cloud::Instance> failed;
+  const auto instances = instances_.find(group);
+  if (instances == instances_.end()) return failed;
+  std::ranges::copy_if(instances->second, std::back_inserter(failed), FailedToCreate);
+  return failed;
+}
+
+std::optional<WrongSize> ClusterState::WrongSizeOf(std::string_view group) const {
+  const auto it = wrong_sizes_.find(group);
+  if (it == wrong_sizes_.end()) return std::nullopt;
+  return it->second;
+}
+
+const ReadinessClasses& ClusterState::of(std::string_view group) const {
+  static const ReadinessClasses kNone;
+  const auto it = classes_.find(group);
+  return it == classes_.end() ? kNone : it->second;
+}
+
+AcceptableRange ClusterState::range(std::string_view group) const {
+  const auto it = ranges_.find(group);
+  return it == ranges_.end() ? AcceptableRange{} : it->second;
+}
+
+}  // namespace coppice::autoscale

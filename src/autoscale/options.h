@@ -1,0 +1,152 @@
+// Every option of the autoscaler with its default. Names and defaults are upstream's (the flag is the
+// member's name with '-'); flags.cc has the table that reads them from a command line.
+//
+// What Coppice does differently by default is in `deviations`, one switch each, listed in
+// docs/differences.md; --upstream-exact turns all of them off.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "cloud/node_groups.h"
+
+namespace coppice::autoscale {
+
+// How Coppice differs from upstream unless told otherwise.
+struct Deviations {
+  // Drop a remembered "cannot be removed" when the node's pods change, instead of keeping it five minutes.
+  bool unremovable_recheck_on_change = true;
+  // Evaluate every candidate node in every pass: upstream caps the number because each costs milliseconds.
+  bool scan_all_candidates = true;
+  // Act when no new pending pod has come for `new_pod_quiet`, at the latest `new_pod_wait` after the first,
+  // instead of holding every pod for two seconds (thirty with a GPU).
+  bool debounce_new_pods = true;
+  Duration new_pod_quiet = std::chrono::milliseconds(100);
+  Duration new_pod_wait = std::chrono::seconds(2);
+  // Fuses: what the planner wants is not enough.
+  bool fuses = true;
+  double fuse_max_removed_share = 0.25;  // of the cluster's nodes
+  Duration fuse_window = std::chrono::minutes(10);
+  int fuse_min_nodes = 5;  // a share of a small cluster is less than one node
+  Duration fuse_max_view_age = std::chrono::minutes(2);
+  // Read instance lists anew in every pass: they are look-ups here, not API calls.
+  bool fresh_instances = true;
+
+  static Deviations None() {
+    Deviations none;
+    none.unremovable_recheck_on_change = false;
+    none.scan_all_candidates = false;
+    none.debounce_new_pods = false;
+    none.fuses = false;
+    none.fresh_instances = false;
+    return none;
+  }
+};
+
+struct ResourceRange {
+  int64_t min = 0;
+  int64_t max = 0;
+  friend bool operator==(const ResourceRange&, const ResourceRange&) = default;
+};
+
+// One step of --drain-priority-config: pods of at least this priority get this long to end.
+struct DrainTier {
+  int32_t priority = 0;
+  int64_t shutdown_grace_period_seconds = 0;
+  friend bool operator==(const DrainTier&, const DrainTier&) = default;
+};
+
+struct Options {
+  // Loop.
+  Duration scan_interval = std::chrono::seconds(10);
+  std::string namespace_ = "kube-system";
+  std::string status_config_map_name = "cluster-autoscaler-status";
+  bool write_status_configmap = true;
+  bool record_duplicated_events = false;
+
+  // Per-group defaults; a group's own options replace them.
+  cloud::ScalingOptions group_defaults;
+
+  // Scale-up.
+  std::vector<std::string> expander = {"least-waste"};
+  bool balance_similar_node_groups = false;
+  std::vector<std::string> balancing_ignore_label;
+  std::vector<std::string> balancing_label;
+  double memory_difference_ratio = 0.015;
+  double max_free_difference_ratio = 0.05;
+  double max_allocatable_difference_ratio = 0.05;
+  int max_nodes_total = 0;                                      // 0: no limit
+  ResourceRange cores_total{0, 320'000};                        // cores
+  ResourceRange memory_total{0, int64_t{6'400'000} * (1 << 30)};  // bytes
+  std::map<std::string, ResourceRange> gpu_total;               // by value of the GPU label
+  int max_nodes_per_scaleup = 1000;
+  Duration max_nodegroup_binpacking_duration = std::chrono::seconds(10);
+  Duration max_binpacking_time = std::chrono::minutes(5);
+  bool fastpath_binpacking_enabled = false;
+  bool salvo_scale_up = false;
+  Duration salvo_scale_up_budget = std::chrono::minutes(1);
+  bool parallel_scale_up = false;
+  bool scaleup_simulation_for_skipped_node_groups_enabled = false;
+  Duration initial_node_group_backoff_duration = std::chrono::minutes(5);
+  Duration max_node_group_backoff_duration = std::chrono::minutes(30);
+  Duration node_group_backoff_reset_timeout = std::chrono::hours(3);
+  Duration new_pod_scale_up_delay = Duration::zero();
+  int32_t expendable_pods_priority_cutoff = -10;
+  std::vector<std::string> bypassed_scheduler_names;
+  std::vector<std::string> allowed_scheduler_names;
+  bool scale_up_from_zero = true;
+  bool enforce_node_group_min_size = false;
+  bool force_ds = false;
+  bool scale_from_unschedulable = false;
+  Duration node_info_cache_expire_time = std::chrono::hours(87'600);
+
+  // Scale-down.
+  bool scale_down_enabled = true;
+  Duration scale_down_delay_after_add = std::chrono::minutes(10);
+  Duration scale_down_delay_after_delete = Duration::zero();
+  Duration scale_down_delay_after_failure = std::chrono::minutes(3);
+  bool scale_down_delay_type_local = false;
+  bool scale_down_unready_enabled = true;
+  bool ignore_mirror_pods_utilization = false;
+  Duration scale_down_simulation_timeout = std::chrono::seconds(30);
+  Duration unremovable_node_recheck_timeout = std::chrono::minutes(5);
+  int max_scale_down_parallelism = 10;
+  int max_drain_parallelism = 1;
+  int64_t max_graceful_termination_sec = 600;
+  std::vector<DrainTier> drain_priority_config;  // empty: one tier of max_graceful_termination_sec
+  Duration max_pod_eviction_time = std::chrono::minutes(2);
+  bool skip_nodes_with_system_pods = true;
+  bool skip_nodes_with_local_storage = true;
+  bool skip_nodes_with_custom_controller_pods = true;
+  int min_replica_count = 0;
+  Duration blocking_system_pod_distruption_timeout = std::chrono::hours(1);  // upstream's spelling
+  bool daemonset_eviction_for_empty_nodes = false;
+  bool daemonset_eviction_for_occupied_nodes = true;
+  bool cordon_node_before_terminating = true;
+  Duration node_delete_delay_after_taint = std::chrono::seconds(5);
+  bool dynamic_node_delete_delay_after_taint_enabled = false;
+  Duration node_deletion_delay_timeout = std::chrono::minutes(2);
+  Duration node_deletion_batcher_interval = Duration::zero();
+  Duration node_deletion_candidate_ttl = Duration::zero();
+  int max_bulk_soft_taint_count = 10;
+  Duration max_bulk_soft_taint_time = std::chrono::seconds(3);
+
+  // Health.
+  bool force_delete_unregistered_nodes = false;
+  bool force_delete_failed_nodes = false;
+  double max_total_unready_percentage = 45;
+  int ok_total_unready_count = 3;
+  std::vector<std::string> startup_taint;  // and --ignore-taint
+  std::vector<std::string> startup_taint_prefix;
+  std::vector<std::string> status_taint;
+  bool enable_graceful_degradation = false;
+  Duration pending_pods_batching_timeout = std::chrono::minutes(4);
+
+  Deviations deviations;
+};
+
+}  // namespace coppice::autoscale

@@ -1,0 +1,156 @@
+// World: the objects of a cluster in list order, and the Snapshot that they make.
+//
+// Long-lived and fed with changes only: a pass starts from it and rebuilds nothing. The order of nodes and
+// pods is part of the state, for the answers of peers depend on it: new objects come last, an update keeps
+// its place, a deletion closes the gap.
+//
+// A pod is on a node in the snapshot if it names one (spec.nodeName, or the node it is nominated for) and the
+// policy lets it count; one whose node is not there yet waits for it. Pods without a node are known to the
+// snapshot, unplaced, so that their shapes are interned.
+//
+// One thread only, and no change while the snapshot has an open fork: whoever plans reverts first.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/snapshot.h"
+#include "model/objects.h"
+
+namespace coppice::cluster {
+
+using NodePtr = std::shared_ptr<const model::Node>;
+using PodPtr = std::shared_ptr<const model::Pod>;
+
+// Objects of one kind by name, in list order. O(1) per change but for the compaction now and then.
+template <class T>
+class OrderedObjects {
+ public:
+  struct Entry {
+    std::shared_ptr<const T> object;  // null: deleted
+  };
+
+  // The slot of the object; an existing one keeps its slot.
+  size_t Upsert(std::shared_ptr<const T> object) {
+    const auto [it, added] = slots_.try_emplace(KeyOf(*object), entries_.size());
+    if (added) {
+      entries_.push_back({std::move(object)});
+    } else {
+      entries_[it->second].object = std::move(object);
+    }
+    return it->second;
+  }
+  bool Erase(std::string_view namespace_, std::string_view name) {
+    const auto it = slots_.find(Key(namespace_, name));
+    if (it == slots_.end()) return false;
+    entries_[it->second].object = nullptr;
+    slots_.erase(it);
+    if (entries_.size() > 64 && slots_.size() * 2 < entries_.size()) Compact();
+    return true;
+  }
+  std::shared_ptr<const T> Find(std::string_view namespace_, std::string_view name) const {
+    const auto it = slots_.find(Key(namespace_, name));
+    return it == slots_.end() ? nullptr : entries_[it->second].object;
+  }
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    for (const Entry& entry : entries_) {
+      if (entry.object) visit(entry.object);
+    }
+  }
+  std::vector<std::shared_ptr<const T>> List() const {
+    std::vector<std::shared_ptr<const T>> all;
+    all.reserve(slots_.size());
+    ForEach([&](const auto& object) { all.push_back(object); });
+    return all;
+  }
+  size_t size() const { return slots_.size(); }
+
+ private:
+  static std::string Key(std::string_view namespace_, std::string_view name) {
+    std::string key(namespace_);
+    key += '/';
+    key += name;
+    return key;
+  }
+  static std::string KeyOf(const T& object) { return Key(object.metadata.namespace_, object.metadata.name); }
+  void Compact() {
+    std::erase_if(entries_, [](const Entry& e) { return e.object == nullptr; });
+    slots_.clear();
+    for (size_t i = 0; i < entries_.size(); ++i) slots_.emplace(KeyOf(*entries_[i].object), i);
+  }
+
+  std::vector<Entry> entries_;
+  std::unordered_map<std::string, size_t> slots_;
+};
+
+class World {
+ public:
+  // Whether a pod counts at all (an expendable one, or one of a foreign scheduler, does not).
+  using Counts = std::function<bool(const model::Pod&)>;
+  explicit World(Counts counts = nullptr);
+
+  Snapshot& snapshot() { return snapshot_; }
+  const Snapshot& snapshot() const { return snapshot_; }
+
+  void UpsertNode(NodePtr node);
+  bool DeleteNode(std::string_view name);
+  void UpsertPod(PodPtr pod);
+  bool DeletePod(std::string_view namespace_, std::string_view name);
+
+  std::vector<NodePtr> Nodes() const { return nodes_.List(); }
+  NodePtr FindNode(std::string_view name) const { return nodes_.Find("", name); }
+  PodPtr FindPod(std::string_view namespace_, std::string_view name) const;
+  size_t node_count() const { return nodes_.size(); }
+  size_t pod_count() const { return pods_.size(); }
+
+  struct PodEntry {
+    PodPtr pod;
+    PodIndex index = kNone;  // in the snapshot; kNone: does not count
+    uint64_t place = 0;      // in list order
+  };
+  // Pods without spec.nodeName, in list order.
+  std::vector<const PodEntry*> Unbound() const;
+  // All of them, in list order.
+  std::vector<const PodEntry*> Pods() const;
+  // The object behind a pod of the snapshot; null for one that a plan made up.
+  const PodEntry* EntryOf(PodIndex index) const;
+  // What is on a node now, in the order in which peers list it: bound pods in list order, nominated ones in
+  // list order, then pods that a plan has placed, as placed.
+  std::vector<PodIndex> PodsInOrder(NodeIndex node) const;
+
+  // Objects that decisions read beside nodes and pods.
+  OrderedObjects<model::DaemonSet> daemon_sets;
+  OrderedObjects<model::ReplicaSet> replica_sets;
+  OrderedObjects<model::ReplicationController> replication_controllers;
+  OrderedObjects<model::StatefulSet> stateful_sets;
+  OrderedObjects<model::Job> jobs;
+  OrderedObjects<model::PodDisruptionBudget> budgets;
+  OrderedObjects<model::ConfigMap> config_maps;
+
+ private:
+  struct Slot {
+    std::unique_ptr<PodEntry> entry;  // stays where it is while the map grows
+  };
+
+  static std::string_view NodeNamed(const model::Pod& pod);  // bound to, else nominated for
+  void PlaceIfPossible(PodEntry& entry);
+  void Withdraw(PodEntry& entry);
+
+  Counts counts_;
+  Snapshot snapshot_;
+  OrderedObjects<model::Node> nodes_;
+  std::unordered_map<std::string, Slot> pods_;  // by namespace/name
+  std::map<uint64_t, PodEntry*> unbound_;       // by place
+  std::vector<PodEntry*> by_index_;             // by PodIndex
+  std::unordered_map<std::string, std::map<uint64_t, PodEntry*>> waiting_;  // by the name of an absent node
+  uint64_t next_place_ = 0;
+};
+
+}  // namespace coppice::cluster

@@ -1,0 +1,65 @@
+// Expander: which of several ways to help is the best? Each narrows the options; they are chained.
+//
+// A pure function of the options and of what surrounds the decision. Called on the decision thread; one that
+// has to ask somebody else (grpc) says so by Blocks(), and is then called on a worker.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/registry.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "cloud/node_groups.h"
+#include "expand/option.h"
+
+namespace coppice::expand {
+
+// What an expander may look at beside the options. Everything outlives the call.
+struct Surroundings {
+  size_t cluster_nodes = 0;
+  // data[key] of a ConfigMap in the autoscaler's namespace. NotFound: no such map; FailedPrecondition: it
+  // has no such key.
+  std::function<Result<std::string>(std::string_view config_map, std::string_view key)> config_map;
+  // A warning event on that ConfigMap.
+  std::function<void(std::string_view reason, std::string text)> warn;
+  // Template of every group that has one, also of groups that are no option.
+  std::vector<std::pair<std::string, const model::Node*>> templates;
+};
+
+class Expander {
+ public:
+  virtual ~Expander() = default;
+
+  // Some of `options`, in their order; empty means that none will do.
+  virtual Options Narrow(const Options& options, const Surroundings& surroundings) = 0;
+
+  // Always leaves exactly one: nothing may follow it in a chain.
+  virtual bool PicksOne() const { return false; }
+  virtual bool Blocks() const { return false; }
+};
+
+// What an expander is made from. References outlive it.
+struct ExpanderContext {
+  Clock& clock;
+  Rng& rng;
+  const Log& log;
+  Metrics& metrics;
+  cloud::NodeGroups* groups = nullptr;  // for prices; null where there is no cluster (coppice expander)
+  std::string grpc_url;                 // --grpc-expander-url
+  std::string grpc_cert;                // --grpc-expander-cert: path of a PEM bundle
+  Duration grpc_timeout = std::chrono::seconds(5);
+};
+
+using ExpanderFactory = std::function<Result<std::unique_ptr<Expander>>(const ExpanderContext&)>;
+using ExpanderRegistry = Registry<ExpanderFactory>;
+
+}  // namespace coppice::expand
