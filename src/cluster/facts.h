@@ -66,9 +66,9 @@ class Facts {
   ObjectTable<model::PersistentVolumeClaim> claims;
   ObjectTable<model::PersistentVolume> volumes;
   ObjectTable<model::StorageClass> storage_classes;
-  ObjectTable<model::CSINode> csi_nodes;
-  ObjectTable<model::CSIDriver> csi_drivers;
-  ObjectTable<model::CSIStorageCapacity> storage_capacities;
+  ObjectTable<model::CsiNode> csi_nodes;
+  ObjectTable<model::CsiDriver> csi_drivers;
+  ObjectTable<model::CsiStorageCapacity> storage_capacities;
   ObjectTable<model::VolumeAttachment> volume_attachments;
 
   // For default topology spread constraints (their selector is that of the pod's services and
@@ -83,7 +83,7 @@ class Facts {
       std::string_view node_name) const;
   const std::vector<const model::PersistentVolume*>& VolumesOfClass(
       std::string_view storage_class) const;
-  const std::vector<const model::CSIStorageCapacity*>& CapacitiesOfClass(
+  const std::vector<const model::CsiStorageCapacity*>& CapacitiesOfClass(
       std::string_view storage_class) const;
 
   // Grows with every change of any table: what was remembered about facts is void when it differs.
@@ -97,7 +97,7 @@ class Facts {
   };
   mutable Index<model::VolumeAttachment> attachments_;
   mutable Index<model::PersistentVolume> volumes_by_class_;
-  mutable Index<model::CSIStorageCapacity> capacities_;
+  mutable Index<model::CsiStorageCapacity> capacities_;
 };
 
 }  // namespace coppice::cluster

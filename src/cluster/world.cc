@@ -164,7 +164,8 @@ std::vector<PodIndex> World::PodsInOrder(NodeIndex node) const {
     const PodEntry* entry = EntryOf(pod);
     if (entry != nullptr && entry->pod->spec.node_name == name) {
       ranked.push_back({0, entry->place, pod});
-    } else if (entry != nullptr && entry->pod->spec.node_name.empty() && NodeNamed(*entry->pod) == name) {
+    } else if (entry != nullptr && entry->pod->spec.node_name.empty() &&
+               NodeNamed(*entry->pod) == name) {
       ranked.push_back({1, entry->place, pod});
     } else {
       ranked.push_back({2, ranked.size(), pod});

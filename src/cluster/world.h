@@ -1,12 +1,12 @@
 // World: the objects of a cluster in list order, and the Snapshot that they make.
 //
-// Long-lived and fed with changes only: a pass starts from it and rebuilds nothing. The order of nodes and
-// pods is part of the state, for the answers of peers depend on it: new objects come last, an update keeps
-// its place, a deletion closes the gap.
+// Long-lived and fed with changes only: a pass starts from it and rebuilds nothing. The order of
+// nodes and pods is part of the state, for the answers of peers depend on it: new objects come
+// last, an update keeps its place, a deletion closes the gap.
 //
-// A pod is on a node in the snapshot if it names one (spec.nodeName, or the node it is nominated for) and the
-// policy lets it count; one whose node is not there yet waits for it. Pods without a node are known to the
-// snapshot, unplaced, so that their shapes are interned.
+// A pod is on a node in the snapshot if it names one (spec.nodeName, or the node it is nominated
+// for) and the policy lets it count; one whose node is not there yet waits for it. Pods without a
+// node are known to the snapshot, unplaced, so that their shapes are interned.
 //
 // One thread only, and no change while the snapshot has an open fork: whoever plans reverts first.
 
@@ -79,7 +79,9 @@ class OrderedObjects {
     key += name;
     return key;
   }
-  static std::string KeyOf(const T& object) { return Key(object.metadata.namespace_, object.metadata.name); }
+  static std::string KeyOf(const T& object) {
+    return Key(object.metadata.namespace_, object.metadata.name);
+  }
   void Compact() {
     std::erase_if(entries_, [](const Entry& e) { return e.object == nullptr; });
     slots_.clear();
@@ -121,8 +123,8 @@ class World {
   std::vector<const PodEntry*> Pods() const;
   // The object behind a pod of the snapshot; null for one that a plan made up.
   const PodEntry* EntryOf(PodIndex index) const;
-  // What is on a node now, in the order in which peers list it: bound pods in list order, nominated ones in
-  // list order, then pods that a plan has placed, as placed.
+  // What is on a node now, in the order in which peers list it: bound pods in list order, nominated
+  // ones in list order, then pods that a plan has placed, as placed.
   std::vector<PodIndex> PodsInOrder(NodeIndex node) const;
 
   // Objects that decisions read beside nodes and pods.
@@ -149,7 +151,8 @@ class World {
   std::unordered_map<std::string, Slot> pods_;  // by namespace/name
   std::map<uint64_t, PodEntry*> unbound_;       // by place
   std::vector<PodEntry*> by_index_;             // by PodIndex
-  std::unordered_map<std::string, std::map<uint64_t, PodEntry*>> waiting_;  // by the name of an absent node
+  std::unordered_map<std::string, std::map<uint64_t, PodEntry*>>
+      waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;
 };
 

@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -86,7 +87,13 @@ class Preparation {
 
 class Filter {
  public:
+  Filter();
   virtual ~Filter() = default;
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+
+  // Never reused in this process: the key of what a filter remembers in Snapshot::Memory.
+  uint64_t id() const { return id_; }
 
   // PreFilter.
   virtual Preparation Prepare(const cluster::PodView& pod,
@@ -95,6 +102,9 @@ class Filter {
   // Asked when Prepare said AskShapes. Must not depend on anything but its arguments.
   virtual model::Verdict Check(const cluster::PodSpecShape& pod,
                                const cluster::NodeShape& node) const;
+
+ private:
+  uint64_t id_;
 };
 
 // A pure function of two shapes. Prepare may be overridden for the pods that need more.
@@ -114,5 +124,17 @@ class StateFilter : public Filter {};
 // does not know come last).
 using FilterFactory = std::function<Result<std::unique_ptr<Filter>>(const SchedulerConfig& config)>;
 using FilterRegistry = Registry<FilterFactory>;
+
+// The factory of a filter that is made from the configuration, or from nothing.
+template <class F>
+FilterFactory FactoryOf() {
+  return [](const SchedulerConfig& config) -> Result<std::unique_ptr<Filter>> {
+    if constexpr (std::is_constructible_v<F, const SchedulerConfig&>) {
+      return std::unique_ptr<Filter>(std::make_unique<F>(config));
+    } else {
+      return std::unique_ptr<Filter>(std::make_unique<F>());
+    }
+  };
+}
 
 }  // namespace coppice::fit

@@ -1,0 +1,90 @@
+// IdTable: from a 64-bit hash to the ids of values that are stored elsewhere.
+//
+// The values decide what is equal, the table only finds candidates; so one small open-addressing
+// table serves every interner and index, whatever it is about, and a lookup costs one cache line.
+
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace coppice::cluster {
+
+class IdTable {
+ public:
+  static constexpr uint32_t kAbsent = std::numeric_limits<uint32_t>::max();
+
+  // The id with this hash for which is_it(id) holds, or kAbsent.
+  template <class IsIt>
+  uint32_t Find(uint64_t hash, IsIt is_it) const {
+    if (slots_.empty()) return kAbsent;
+    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      if (slot.id == kAbsent && !slot.erased) return kAbsent;
+      if (slot.id != kAbsent && slot.hash == hash && is_it(slot.id)) return slot.id;
+    }
+  }
+
+  // The caller has made sure that it is not there yet.
+  void Insert(uint64_t hash, uint32_t id) {
+    if ((used_ + 1) * 4 > slots_.size() * 3) Grow();
+    size_t at = hash & mask_;
+    while (slots_[at].id != kAbsent) at = (at + 1) & mask_;
+    if (!slots_[at].erased) ++used_;
+    slots_[at] = {hash, id, false};
+    ++size_;
+  }
+
+  void Erase(uint64_t hash, uint32_t id) {
+    if (Slot* slot = At(hash, id)) {
+      slot->id = kAbsent;
+      slot->erased = true;
+      --size_;
+    }
+  }
+
+  // Puts another id in the place of `id`; their hashes are equal.
+  void Replace(uint64_t hash, uint32_t id, uint32_t other) {
+    if (Slot* slot = At(hash, id)) slot->id = other;
+  }
+
+  size_t size() const { return size_; }
+
+ private:
+  struct Slot {
+    uint64_t hash = 0;
+    uint32_t id = kAbsent;
+    bool erased = false;  // a removed entry: searches go on past it
+  };
+
+  Slot* At(uint64_t hash, uint32_t id) {
+    if (slots_.empty()) return nullptr;
+    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
+      if (slots_[at].id == id && slots_[at].hash == hash) return &slots_[at];
+      if (slots_[at].id == kAbsent && !slots_[at].erased) return nullptr;
+    }
+  }
+
+  // Also sweeps out erased entries, so that a table that shrinks and grows does not fill with them.
+  void Grow() {
+    std::vector<Slot> old(size_ * 2 < slots_.size() ? slots_.size()
+                                                    : (slots_.empty() ? 16 : slots_.size() * 2));
+    old.swap(slots_);
+    mask_ = slots_.size() - 1;
+    used_ = size_;
+    for (const Slot& slot : old) {
+      if (slot.id == kAbsent) continue;
+      size_t at = slot.hash & mask_;
+      while (slots_[at].id != kAbsent) at = (at + 1) & mask_;
+      slots_[at] = slot;
+    }
+  }
+
+  std::vector<Slot> slots_;
+  size_t mask_ = 0;
+  size_t used_ = 0;  // live and erased
+  size_t size_ = 0;
+};
+
+}  // namespace coppice::cluster

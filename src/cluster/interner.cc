@@ -1,0 +1,248 @@
+#include "cluster/interner.h"
+
+#include <utility>
+
+#include "model/declared_features.h"
+#include "model/resources.h"
+
+namespace coppice::cluster {
+namespace {
+
+void AddContainers(Canonical& bytes, const std::vector<model::Container>& containers) {
+  bytes.Add(static_cast<int64_t>(containers.size()));
+  for (const model::Container& container : containers) {
+    bytes.Add(container.name);  // statuses of an in-place resize are found by it
+    bytes.Add(container.resources);
+    bytes.Add(container.restart_policy);
+    bytes.Add(static_cast<int64_t>(container.restart_policy_rules.size()));
+    for (const auto& rule : container.restart_policy_rules) bytes.Add(rule.action);
+    for (const model::ContainerPort& port : container.ports) {
+      if (port.host_port <= 0) continue;
+      bytes.Add(port.host_port);
+      bytes.Add(port.protocol);
+      bytes.Add(port.host_ip);
+    }
+    bytes.Add(int32_t{0});  // no host port is 0: ends the list
+  }
+}
+
+void AddStatuses(Canonical& bytes, const std::vector<model::ContainerStatus>& statuses) {
+  bytes.Add(static_cast<int64_t>(statuses.size()));
+  for (const model::ContainerStatus& status : statuses) {
+    bytes.Add(status.name);
+    bytes.Add(status.allocated_resources);
+    bytes.Add(status.resources);
+  }
+}
+
+// Everything that ShapeOf reads. What is missing here would make two different shapes one.
+void AddRaw(Canonical& bytes, const model::Pod& pod) {
+  const model::PodSpec& spec = pod.spec;
+  AddContainers(bytes, spec.containers);
+  AddContainers(bytes, spec.init_containers);
+  bytes.Add(spec.resources);
+  bytes.Add(spec.overhead);
+  bytes.Add(spec.node_selector);
+  bytes.Add(spec.affinity);
+  bytes.Add(spec.tolerations);
+  bytes.Add(spec.topology_spread_constraints);
+  bytes.Add(spec.priority);
+  bytes.Add(spec.scheduler_name);
+  bytes.Add(spec.host_network);
+  bytes.Add(spec.host_users);
+  bytes.Add(!spec.resource_claims.empty());
+  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
+  bytes.Add(owner ? std::string_view(owner->kind) : std::string_view());
+  AddStatuses(bytes, pod.status.container_statuses);
+  AddStatuses(bytes, pod.status.init_container_statuses);
+  bytes.Add(pod.status.allocated_resources);
+  bytes.Add(pod.status.resources);
+  bytes.Add(pod.status.resize);
+  for (const model::PodCondition& condition : pod.status.conditions) {
+    if (!condition.type.starts_with("PodResize")) continue;
+    bytes.Add(condition.type);
+    bytes.Add(condition.status);
+    bytes.Add(condition.reason);
+  }
+}
+
+void AddHostPorts(std::vector<HostPort>& out, const model::Container& container) {
+  for (const model::ContainerPort& port : container.ports) {
+    if (port.host_port <= 0) continue;
+    out.push_back({.ip = port.host_ip.empty() ? "0.0.0.0" : port.host_ip,
+                   .protocol = port.protocol.empty() ? "TCP" : port.protocol,
+                   .port = port.host_port});
+  }
+}
+
+PodSpecShape ShapeOf(const model::Pod& pod) {
+  PodSpecShape shape{.requests = model::IncomingRequests(pod),
+                     .placed = model::PlacedRequests(pod),
+                     .node_selector = pod.spec.node_selector,
+                     .affinity = pod.spec.affinity,
+                     .tolerations = pod.spec.tolerations,
+                     .spread = pod.spec.topology_spread_constraints,
+                     .priority = model::PriorityOf(pod),
+                     .scheduler_name = pod.spec.scheduler_name,
+                     .has_resource_claims = !pod.spec.resource_claims.empty(),
+                     .needed_features = model::NeededFeatures(pod.spec)};
+  // Ports of plain init containers are free again before the pod runs.
+  for (const model::Container& container : pod.spec.init_containers) {
+    if (container.restart_policy == "Always") AddHostPorts(shape.host_ports, container);
+  }
+  for (const model::Container& container : pod.spec.containers)
+    AddHostPorts(shape.host_ports, container);
+  if (const model::OwnerReference* owner = model::ControllerOf(pod.metadata))
+    shape.owner_kind = owner->kind;
+  return shape;
+}
+
+void AddShape(Canonical& bytes, const PodSpecShape& shape) {
+  bytes.Add(shape.requests);
+  bytes.Add(shape.placed);
+  bytes.Add(shape.node_selector);
+  bytes.Add(shape.affinity);
+  bytes.Add(shape.tolerations);
+  bytes.Add(shape.spread);
+  bytes.Add(static_cast<int64_t>(shape.host_ports.size()));
+  for (const HostPort& port : shape.host_ports) {
+    bytes.Add(port.ip);
+    bytes.Add(port.protocol);
+    bytes.Add(port.port);
+  }
+  bytes.Add(shape.priority);
+  bytes.Add(shape.scheduler_name);
+  bytes.Add(shape.owner_kind);
+  bytes.Add(shape.has_resource_claims);
+  bytes.Add(shape.needed_features);
+}
+
+bool Matters(const model::Volume& volume) {
+  return volume.claim_name || volume.ephemeral || volume.gce_persistent_disk ||
+         volume.aws_elastic_block_store || volume.iscsi || volume.rbd || volume.cinder ||
+         volume.azure_disk || volume.portworx_volume || volume.csi;
+}
+
+}  // namespace
+
+Interner::Interner() { volume_sets_.emplace_back(); }
+
+template <class Entries>
+uint32_t Interner::Known(const IdTable& table, const Entries& entries, uint64_t hash) const {
+  return table.Find(hash, [&](uint32_t id) { return entries[id].bytes == scratch_.bytes(); });
+}
+
+SpecId Interner::Spec(const model::Pod& pod) {
+  scratch_.clear();
+  AddRaw(scratch_, pod);
+  const uint64_t raw_hash = HashBytes(scratch_.bytes());
+  const uint32_t raw = Known(raw_table_, raw_specs_, raw_hash);
+  if (raw != kNone) return raw_specs_[raw].spec;
+  RawSpec seen{std::string(scratch_.bytes()), kNone};
+
+  PodSpecShape shape = ShapeOf(pod);
+  scratch_.clear();
+  AddShape(scratch_, shape);
+  const uint64_t hash = HashBytes(scratch_.bytes());
+  seen.spec = Known(spec_table_, specs_, hash);
+  if (seen.spec == kNone) {
+    seen.spec = spec_count();
+    specs_.push_back({std::move(shape), std::string(scratch_.bytes())});
+    spec_table_.Insert(hash, seen.spec);
+  }
+  raw_table_.Insert(raw_hash, static_cast<uint32_t>(raw_specs_.size()));
+  raw_specs_.push_back(std::move(seen));
+  return raw_specs_.back().spec;
+}
+
+LabelSetId Interner::Labels(std::string_view namespace_, const model::Labels& labels) {
+  scratch_.clear();
+  scratch_.Add(namespace_);
+  scratch_.Add(labels);
+  const uint64_t hash = HashBytes(scratch_.bytes());
+  LabelSetId id = Known(label_table_, label_sets_, hash);
+  if (id != kNone) return id;
+  id = label_set_count();
+  label_sets_.push_back(
+      {{std::string(namespace_), labels}, std::string(scratch_.bytes()), Namespace(namespace_)});
+  label_table_.Insert(hash, id);
+  return id;
+}
+
+VolumeSetId Interner::Volumes(const model::Pod& pod) {
+  scratch_.clear();
+  scratch_.Add(pod.metadata.namespace_);
+  const size_t empty = scratch_.bytes().size();
+  for (const model::Volume& volume : pod.spec.volumes) {
+    if (Matters(volume)) scratch_.Add(volume);
+  }
+  if (scratch_.bytes().size() == empty) return 0;
+  const uint64_t hash = HashBytes(scratch_.bytes());
+  VolumeSetId id = Known(volume_table_, volume_sets_, hash);
+  if (id != kNone) return id;
+  id = static_cast<VolumeSetId>(volume_sets_.size());
+  VolumeSet set{.namespace_ = pod.metadata.namespace_};
+  for (const model::Volume& volume : pod.spec.volumes) {
+    if (!Matters(volume)) continue;
+    set.volumes.push_back(volume);
+    if (volume.claim_name) set.claims.push_back(Claim(pod.metadata.namespace_, *volume.claim_name));
+  }
+  volume_sets_.push_back({std::move(set), std::string(scratch_.bytes())});
+  volume_table_.Insert(hash, id);
+  return id;
+}
+
+NodeShapeId Interner::Shape(const model::Node& node) {
+  NodeShape shape{.unschedulable = node.spec.unschedulable,
+                  .declared_features = node.status.declared_features};
+  for (const auto& [key, value] : node.metadata.labels) {
+    if (!IsPerNodeLabel(key)) shape.labels[key] = value;
+  }
+  for (const model::Taint& taint : node.spec.taints) {
+    shape.taints.push_back({.key = taint.key, .value = taint.value, .effect = taint.effect});
+  }
+  scratch_.clear();
+  scratch_.Add(shape.labels);
+  scratch_.Add(shape.taints);
+  scratch_.Add(shape.unschedulable);
+  scratch_.Add(shape.declared_features);
+  const uint64_t hash = HashBytes(scratch_.bytes());
+  NodeShapeId id = Known(shape_table_, node_shapes_, hash);
+  if (id != kNone) return id;
+  id = node_shape_count();
+  node_shapes_.push_back({std::move(shape), std::string(scratch_.bytes())});
+  shape_table_.Insert(hash, id);
+  return id;
+}
+
+namespace {
+std::string ClaimKey(std::string_view namespace_, std::string_view name) {
+  return std::string(namespace_) + "/" + std::string(name);
+}
+}  // namespace
+
+ClaimId Interner::FindClaim(std::string_view namespace_, std::string_view name) const {
+  const std::string key = ClaimKey(namespace_, name);
+  return claim_table_.Find(HashBytes(key), [&](uint32_t id) { return claims_[id] == key; });
+}
+
+ClaimId Interner::Claim(std::string_view namespace_, std::string_view name) {
+  ClaimId id = FindClaim(namespace_, name);
+  if (id != kNone) return id;
+  id = claim_count();
+  claims_.push_back(ClaimKey(namespace_, name));
+  claim_table_.Insert(HashBytes(claims_.back()), id);
+  return id;
+}
+
+uint32_t Interner::Namespace(std::string_view name) {
+  const uint64_t hash = HashBytes(name);
+  uint32_t id = namespace_table_.Find(hash, [&](uint32_t i) { return namespaces_[i] == name; });
+  if (id != kNone) return id;
+  id = static_cast<uint32_t>(namespaces_.size());
+  namespaces_.emplace_back(name);
+  namespace_table_.Insert(hash, id);
+  return id;
+}
+
+}  // namespace coppice::cluster

@@ -1,0 +1,114 @@
+// Snapshot: forks, and what does not belong to nodes or pods alone.
+
+#include "cluster/snapshot.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace coppice::cluster {
+
+ScopedFork::ScopedFork(Snapshot& snapshot) : snapshot_(&snapshot) { snapshot.OpenFork(); }
+
+ScopedFork::~ScopedFork() {
+  if (snapshot_) snapshot_->RevertFork();
+}
+
+void ScopedFork::Commit() {
+  if (snapshot_) std::exchange(snapshot_, nullptr)->CommitFork();
+}
+
+Snapshot::Snapshot() : counters_(std::make_unique<Counters>(*this)) {}
+Snapshot::~Snapshot() = default;
+
+void Snapshot::OpenFork() { marks_.push_back(log_.size()); }
+
+void Snapshot::RevertFork() {
+  CHECK(!marks_.empty());
+  const size_t mark = marks_.back();
+  if (log_.size() > mark) ++loosened_;
+  while (log_.size() > mark) {
+    const LogEntry entry = log_.back();
+    log_.pop_back();
+    Undo(entry);
+  }
+  marks_.pop_back();
+}
+
+void Snapshot::CommitFork() {
+  CHECK(!marks_.empty());
+  marks_.pop_back();
+  if (!marks_.empty()) return;
+  for (const LogEntry& entry : log_) Forget(entry);
+  log_.clear();
+  old_nodes_.clear();
+  old_pods_.clear();
+}
+
+void Snapshot::Log(LogEntry entry) {
+  if (!marks_.empty()) {
+    log_.push_back(entry);
+    return;
+  }
+  Forget(entry);
+  old_nodes_.clear();
+  old_pods_.clear();
+}
+
+void Snapshot::Forget(const LogEntry& entry) {
+  if (entry.step == Step::kRemovedPod) {
+    identities_[entry.subject] = {};
+    free_pods_.push_back(entry.subject);
+  } else if (entry.step == Step::kRemovedNode) {
+    nodes_[entry.subject] = {};
+    free_nodes_.push_back(entry.subject);
+  }
+}
+
+void Snapshot::Undo(const LogEntry& entry) {
+  switch (entry.step) {
+    case Step::kPlaced:
+      Detach(entry.subject);
+      break;
+    case Step::kUnplaced:
+      Attach(entry.subject, entry.node, entry.slot);
+      break;
+    case Step::kAddedPod:
+      HidePod(entry.subject);
+      free_pods_.push_back(entry.subject);
+      break;
+    case Step::kRemovedPod:
+      ShowPod(entry.subject);
+      break;
+    case Step::kUpdatedPod:
+      SwapPodState(entry.subject, old_pods_.back());
+      old_pods_.pop_back();
+      break;
+    case Step::kAddedNode:
+      HideNode(entry.subject);
+      free_nodes_.push_back(entry.subject);
+      break;
+    case Step::kRemovedNode:
+      ShowNode(entry.subject, std::move(old_nodes_.back()));
+      old_nodes_.pop_back();
+      break;
+    case Step::kUpdatedNode:
+      SwapNodeFacts(entry.subject, std::move(old_nodes_.back()));
+      old_nodes_.pop_back();
+      break;
+  }
+}
+
+uint32_t Snapshot::ClaimUsers(std::string_view namespace_, std::string_view claim) const {
+  const ClaimId id = interner_.FindClaim(namespace_, claim);
+  return id < claim_users_.size() ? claim_users_[id] : 0;
+}
+
+std::shared_ptr<void>& Snapshot::Memory(uint64_t filter_id) const {
+  for (auto& [id, memory] : memory_) {  // as many as there are filters
+    if (id == filter_id) return memory;
+  }
+  return memory_.emplace_back(filter_id, nullptr).second;
+}
+
+}  // namespace coppice::cluster

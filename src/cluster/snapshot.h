@@ -1,0 +1,278 @@
+// Snapshot: the cluster as the engines see it, to read and to try things on.
+//
+// One object for real nodes and imagined ones. Fork() opens a what-if, every change is logged as
+// its logical inverse, and revert plays the log back, so that planning leaves no trace; forks nest.
+// Reads see plain arrays.
+//
+// Invariants, after every call:
+//   - free(resource)[node] = allocatable - what the pods on the node take, wrapping as Go's int64
+//   does;
+//   - every counter (counters.h) equals what counting all placed pods from scratch would give, also
+//   a
+//     counter that was first asked for inside a fork that has been reverted since;
+//   - nodes() lists the live nodes in visiting order: as added, a removed one that comes back by
+//   revert at
+//     its old place; an index that is used again does not inherit a place;
+//   - a pod is known and on at most one node. Two pods may have the same name, or no uid: they are
+//   two pods.
+//
+// One thread only. Const calls may build what they answer from (a counter, a remembered plan), so
+// even two readers need two threads' worth of care: hand out a copy of the answer instead. Cost is
+// given per call; P is the number of pods on the node, C the counters that look at the pod's labels
+// (usually 0 to 3), N the number of nodes.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "cluster/counters.h"
+#include "cluster/facts.h"
+#include "cluster/interner.h"
+#include "cluster/resource_columns.h"
+#include "cluster/shapes.h"
+#include "model/node.h"
+#include "model/pod.h"
+
+namespace coppice::cluster {
+
+// What is known of one pod. References stay valid until the pod is updated or removed.
+struct PodView {
+  PodIndex index;
+  std::string_view name;
+  std::string_view namespace_;
+  std::string_view uid;          // may be empty
+  std::string_view wanted_node;  // spec.nodeName of a pod that came without having been placed
+  bool terminating;              // has a deletion timestamp
+  uint64_t unkept_hash;          // of what the model does not keep of its spec (model::PodSpec)
+  NodeIndex node;                // where it is placed, or kNone
+  SpecId spec_id;
+  LabelSetId label_set_id;
+  VolumeSetId volume_set_id;
+  const PodSpecShape& spec;
+  const LabelSet& label_set;
+  const VolumeSet& volumes;
+  const model::Labels& labels() const { return label_set.labels; }
+};
+
+// What is fixed about a node until it is updated.
+struct NodeFacts {
+  std::string name;
+  std::string provider_id;
+  model::Labels labels;  // all of them, per-node ones too
+  NodeShapeId shape_id = 0;
+  model::NodeAmounts allocatable;
+};
+
+class Snapshot;
+
+// An open what-if: leaving the scope reverts it, unless it was committed.
+class [[nodiscard]] ScopedFork {
+ public:
+  explicit ScopedFork(Snapshot& snapshot);
+  ~ScopedFork();
+  ScopedFork(const ScopedFork&) = delete;
+  ScopedFork& operator=(const ScopedFork&) = delete;
+  void Commit();
+
+ private:
+  Snapshot* snapshot_;
+};
+
+class Snapshot {
+ public:
+  Snapshot();
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  Facts& facts() { return facts_; }
+  const Facts& facts() const { return facts_; }
+
+  // ---- Nodes.
+
+  // Last in the visiting order. AlreadyExists if a live node has the name. O(labels + live
+  // topologies).
+  Result<NodeIndex> AddNode(const model::Node& node);
+  // The node and its pods. The pods are removed, too. O(P·C), and 4·N bytes are moved.
+  void RemoveNode(NodeIndex node);
+  // Another object for the same node; its pods and its place stay. O(labels + live topologies), and
+  // O(P) for each topology in which the node changes its domain. The name must be the same.
+  void UpdateNode(NodeIndex node, const model::Node& object);
+
+  NodeIndex FindNode(std::string_view name) const;  // kNone if absent. O(1)
+  std::span<const NodeIndex> nodes() const { return order_; }
+  NodeIndex node_bound() const {
+    return static_cast<NodeIndex>(nodes_.size());
+  }  // indexes are below
+  bool IsLive(NodeIndex node) const {
+    return node < nodes_.size() && nodes_[node].facts != nullptr;
+  }
+  const NodeFacts& node(NodeIndex node) const { return *nodes_[node].facts; }
+  const NodeShape& node_shape(NodeIndex node) const {
+    return interner_.node_shape(shape_of_[node]);
+  }
+  NodeShapeId node_shape_id(NodeIndex node) const { return shape_of_[node]; }
+  std::span<const PodIndex> pods_on(NodeIndex node) const { return nodes_[node].pods; }
+  // Pods on the node that have host ports, volumes: usually none, so that filters need not look at
+  // all pods.
+  std::span<const PodIndex> pods_with_ports_on(NodeIndex node) const {
+    return nodes_[node].with_ports;
+  }
+  std::span<const PodIndex> pods_with_volumes_on(NodeIndex node) const {
+    return nodes_[node].with_volumes;
+  }
+
+  // ---- Pods.
+
+  // Makes the pod known, on no node; spec.nodeName becomes its wanted_node. O(size of the pod) for
+  // the first of its kind and for hashing.
+  PodIndex AddPod(const model::Pod& pod);
+  PodIndex AddPod(const model::Pod& pod, NodeIndex node);  // and places it
+  PodIndex CopyPod(PodIndex pod);  // one more of the same shape, without name, uid and node. O(1)
+  // Another object for the same pod; stays where it is placed. O(size of the pod + C).
+  void UpdatePod(PodIndex pod, const model::Pod& object);
+  void RemovePod(PodIndex pod);  // takes it off its node first. O(C)
+
+  void Place(PodIndex pod, NodeIndex node);  // must be on no node. Whether it fits or not. O(C)
+  void Unplace(PodIndex pod);                // known, but on no node any more. O(C)
+
+  bool IsKnown(PodIndex pod) const { return pod < pods_.size() && pods_[pod].known; }
+  PodView pod(PodIndex pod) const;
+  NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }
+  PodIndex pod_bound() const { return static_cast<PodIndex>(pods_.size()); }
+  size_t pod_count() const { return known_pods_; }
+  // All known pods with this name, by index. O(1 + answers)
+  std::vector<PodIndex> FindPods(std::string_view namespace_, std::string_view name) const;
+
+  // ---- What-ifs. All O(changes since the fork); opening one is O(1).
+
+  [[nodiscard]] ScopedFork Fork() { return ScopedFork(*this); }
+  void OpenFork();
+  void RevertFork();  // drops all changes since the last fork
+  void CommitFork();  // keeps them, and they now belong to the fork outside
+  size_t forks() const { return marks_.size(); }
+
+  // ---- What filters read.
+
+  const Interner& interner() const { return interner_; }
+  const ResourceColumns& resources() const { return resources_; }
+  std::span<const NodeShapeId> node_shape_ids() const { return shape_of_; }
+  Counters& counters() const { return *counters_; }
+  // How many volumes of placed pods name the claim (persistentVolumeClaim volumes only).
+  uint32_t ClaimUsers(std::string_view namespace_, std::string_view claim) const;
+
+  // Grows when something was taken away or a node was added or changed: a pod that found no node
+  // before may find one now. Placing does not change it.
+  uint64_t loosened() const { return loosened_; }
+
+  // A place where a filter (by its id) remembers what it worked out about this snapshot, as it
+  // likes: dies with the snapshot. What depends on facts must remember their version.
+  std::shared_ptr<void>& Memory(uint64_t filter_id) const;
+
+ private:
+  friend class SnapshotInspector;  // tests compare the whole state
+
+  struct NodeRecord {
+    std::shared_ptr<const NodeFacts> facts;  // null: the index is free, or the node is removed
+    uint64_t sequence = 0;                   // place in the visiting order
+    std::vector<PodIndex> pods;
+    std::vector<PodIndex> with_ports;
+    std::vector<PodIndex> with_volumes;
+  };
+  struct PodIdentity {
+    std::string name;
+    std::string uid;
+    std::string wanted_node;
+    uint64_t unkept_hash = 0;
+  };
+  struct PodRecord {
+    SpecId spec = 0;
+    LabelSetId labels = 0;
+    VolumeSetId volumes = 0;
+    NodeIndex node = kNone;
+    uint32_t slot = 0;  // in its node's pods
+    PodIndex next_same_name = kNone;
+    bool known = false;
+    bool terminating = false;
+    bool named = false;  // is in the index of names
+  };
+  struct PodState {  // what UpdatePod replaces
+    SpecId spec;
+    LabelSetId labels;
+    VolumeSetId volumes;
+    bool terminating;
+    PodIdentity identity;
+  };
+  enum class Step : uint8_t {
+    kPlaced,
+    kUnplaced,
+    kAddedPod,
+    kRemovedPod,
+    kUpdatedPod,
+    kAddedNode,
+    kRemovedNode,
+    kUpdatedNode
+  };
+  struct LogEntry {
+    Step step;
+    uint32_t subject;
+    uint32_t node = kNone;
+    uint32_t slot = 0;
+  };
+
+  // The changes themselves, without logging; each one's inverse is another one.
+  void Attach(PodIndex pod, NodeIndex node, uint32_t slot);
+  uint32_t Detach(PodIndex pod);  // answers the slot
+  void Count(PodIndex pod, NodeIndex node, int sign);
+  PodIndex NewPod(PodState state);
+  void ShowNode(NodeIndex node, std::shared_ptr<const NodeFacts> facts);
+  void HideNode(NodeIndex node);
+  void SwapNodeFacts(NodeIndex node, std::shared_ptr<const NodeFacts> facts);
+  void ShowPod(PodIndex pod);
+  void HidePod(PodIndex pod);
+  void SwapPodState(PodIndex pod, PodState& state);
+  PodState StateOf(const model::Pod& object);
+  void Undo(const LogEntry& entry);
+  void Forget(const LogEntry& entry);  // the change is final: free what only its undoing needed
+  void Log(LogEntry entry);
+  std::shared_ptr<const NodeFacts> MakeNodeFacts(const model::Node& object);
+  std::vector<NodeIndex>::iterator OrderPlace(uint64_t sequence);
+
+  Facts facts_;
+  Interner interner_;
+  ResourceColumns resources_;
+  std::unique_ptr<Counters> counters_;
+
+  std::vector<NodeRecord> nodes_;
+  std::vector<NodeShapeId> shape_of_;  // by node index
+  std::vector<NodeIndex> order_;
+  std::vector<NodeIndex> free_nodes_;
+  uint64_t next_sequence_ = 0;
+  IdTable node_names_;
+
+  std::vector<PodRecord> pods_;
+  std::deque<PodIdentity>
+      identities_;  // by pod index; apart, for scans over records do not need them
+  std::vector<PodIndex> free_pods_;
+  size_t known_pods_ = 0;
+  IdTable pod_names_;
+  std::vector<uint32_t> claim_users_;  // by ClaimId
+
+  std::vector<LogEntry> log_;
+  std::vector<size_t> marks_;
+  std::vector<std::shared_ptr<const NodeFacts>>
+      old_nodes_;                   // of kRemovedNode and kUpdatedNode, in log order
+  std::vector<PodState> old_pods_;  // of kUpdatedPod, in log order
+  uint64_t loosened_ = 1;
+
+  mutable std::vector<std::pair<uint64_t, std::shared_ptr<void>>> memory_;
+};
+
+}  // namespace coppice::cluster
