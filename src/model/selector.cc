@@ -145,8 +145,13 @@ void Requirement::AppendTo(std::string& out) const {
 
 Selector::Selector(bool nothing, std::vector<Requirement> requirements)
     : nothing_(nothing), requirements_(std::move(requirements)) {
-  // Stable, as upstream's sort is for the few that there ever are: it shows in the canonical text.
-  std::ranges::stable_sort(requirements_, {}, &Requirement::key);
+  // Insertion sort: there are few, and those of one key must keep their order, for it shows in the
+  // canonical text.
+  for (auto it = requirements_.begin(); it != requirements_.end(); ++it) {
+    std::rotate(
+        std::ranges::upper_bound(requirements_.begin(), it, it->key(), {}, &Requirement::key), it,
+        it + 1);
+  }
 }
 
 Result<Selector> Selector::From(const LabelSelector& selector) {
