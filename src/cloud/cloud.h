@@ -1,8 +1,8 @@
 // Cloud: all that the engine asks of a place that rents machines.
 //
 // Four verbs and no policy. Node groups, target sizes, bounded fan-out, the roll-back of partial
-// failures and the hunt for orphans are written once, above this interface, in cloud_node_groups.h (the
-// Cluster Autoscaler contract).
+// failures and the hunt for orphans are written once, above this interface, in cloud_node_groups.h
+// (the Cluster Autoscaler contract).
 //
 // Calls come from a small pool of threads, so an implementation holds no mutable state or guards
 // it. Nobody calls Cloud while holding a lock.
@@ -37,8 +37,8 @@ class Cloud {
   // Orders one machine; it need not be up on return. Its tags go into the same request: a crash
   // between "create" and "tag" would leave a machine that bills and belongs to nobody.
   // Codes: kResourceExhausted = quota or stock-out (back-off class 1); kInvalidArgument = the order
-  // itself is wrong; kUnavailable and kDeadlineExceeded = unknown whether it happened: the caller lists
-  // by name before it repeats.
+  // itself is wrong; kUnavailable and kDeadlineExceeded = unknown whether it happened: the caller
+  // lists by name before it repeats.
   virtual Result<Machine> Create(const MachineSpec& spec, Deadline deadline) = 0;
 
   // Ends one machine. kNotFound is how an implementation says "already gone".
@@ -50,7 +50,8 @@ class Cloud {
 
   // What follows has a default: a cloud that has nothing to add implements the four verbs only.
 
-  // Does this id have the form of one of ours? A malformed id is refused before anything is looked up.
+  // Does this id have the form of one of ours? A malformed id is refused before anything is looked
+  // up.
   virtual bool OwnsId(const ProviderId& id) const { return !id.empty(); }
 
   // Start-up check of one group against the real API: a sentence per mistake (flavor, image, zone,
@@ -59,8 +60,9 @@ class Cloud {
     return std::vector<std::string>{};
   }
 
-  // What an order of this group needs beyond the fields of MachineSpec (networks, ssh keys, server groups).
-  // Whoever fills a MachineSpec puts the answer into its `extra` unread; Create() reads it back.
+  // What an order of this group needs beyond the fields of MachineSpec (networks, ssh keys, server
+  // groups). Whoever fills a MachineSpec puts the answer into its `extra` unread; Create() reads it
+  // back.
   virtual std::map<std::string, std::string> Extra(const GroupConfig& group) const {
     return group.extra;
   }

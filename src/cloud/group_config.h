@@ -1,5 +1,5 @@
-// One node group as its operator describes it. Read from the configuration file by app/config; the keys
-// are those of the Go provider for cloudscale.ch, to which ours only add.
+// One node group as its operator describes it. Read from the configuration file by app/config; the
+// keys are those of the Go provider for cloudscale.ch, to which ours only add.
 
 #pragma once
 
@@ -21,8 +21,10 @@ struct GroupTaint {
   friend bool operator==(const GroupTaint&, const GroupTaint&) = default;
 };
 
-// An amount as the kubelet takes it: "100m", "500Mi", or "10%" of capacity. Kept as text; template.cc reads it.
-using ReservedResources = std::map<std::string, std::string>;  // cpu, memory, ephemeral-storage, pid
+// An amount as the kubelet takes it: "100m", "500Mi", or "10%" of capacity. Kept as text;
+// template.cc reads it.
+using ReservedResources =
+    std::map<std::string, std::string>;  // cpu, memory, ephemeral-storage, pid
 
 // Overrides of the autoscaler's options for this group; unset means the autoscaler's default.
 struct GroupScalingOptions {

@@ -1,8 +1,10 @@
-// NodeGroups: Cluster Autoscaler's provider contract, as the engine and the externalgrpc server see it.
+// NodeGroups: Cluster Autoscaler's provider contract, as the engine and the externalgrpc server see
+// it.
 //
 // Implemented over any Cloud by CloudNodeGroups, over somebody else's externalgrpc provider by
-// plugins/node_groups/externalgrpc, and by FakeNodeGroups for tests. Reads are look-ups in an immutable
-// snapshot that Refresh replaces: any thread, no network. Mutations may take until their deadline.
+// plugins/node_groups/externalgrpc, and by FakeNodeGroups for tests. Reads are look-ups in an
+// immutable snapshot that Refresh replaces: any thread, no network. Mutations may take until their
+// deadline.
 
 #pragma once
 
@@ -32,7 +34,12 @@ struct GroupInfo {
   friend bool operator==(const GroupInfo&, const GroupInfo&) = default;
 };
 
-enum class InstanceState { kUnspecified = 0, kRunning = 1, kCreating = 2, kDeleting = 3 };  // wire numbers
+enum class InstanceState {
+  kUnspecified = 0,
+  kRunning = 1,
+  kCreating = 2,
+  kDeleting = 3
+};  // wire numbers
 
 struct Instance {
   ProviderId id;
@@ -46,6 +53,9 @@ struct Instance {
 struct NodeRef {
   ProviderId provider_id;
   std::string name;
+  // Of a stand-in: why it is handed in ("unregistered", "create-error"), as upstream writes it into
+  // the annotation k8s.io/cluster-autoscaler/fake-node-reason. Empty for a real node.
+  std::string stand_in_reason = {};
 };
 
 // Every option has a value: what the group does not override is a copy of the caller's defaults.
@@ -67,9 +77,9 @@ class NodeGroups {
  public:
   virtual ~NodeGroups() = default;
 
-  // Grows, after the change is visible, whenever an answer of a read below may have become another one
-  // (Refresh, a create or delete that was answered, a new target): a server then keeps what it has
-  // serialised as long as the number stays. 0: cannot say, keep nothing. Cheap; any thread.
+  // Grows, after the change is visible, whenever an answer of a read below may have become another
+  // one (Refresh, a create or delete that was answered, a new target): a server then keeps what it
+  // has serialised as long as the number stays. 0: cannot say, keep nothing. Cheap; any thread.
   virtual uint64_t Version() const { return 0; }
 
   // In a stable order; ids are stable across restarts.
@@ -103,7 +113,8 @@ class NodeGroups {
   virtual std::string GpuLabel() = 0;
   virtual std::vector<std::string> GpuTypes() = 0;
   // kUnimplemented: no price is known.
-  virtual Result<double> NodePrice(const NodeRef& node, const std::map<std::string, std::string>& labels,
+  virtual Result<double> NodePrice(const NodeRef& node,
+                                   const std::map<std::string, std::string>& labels,
                                    TimePoint start, TimePoint end) = 0;
   virtual Result<double> PodPrice(const model::Pod& pod, TimePoint start, TimePoint end) = 0;
 };

@@ -53,7 +53,7 @@ struct Flavor {
   int64_t memory_bytes = 0;
   int64_t disk_bytes = 0;  // 0: the disk is ordered separately
   std::string architecture = "amd64";
-  std::string gpu_type;    // "" without GPUs
+  std::string gpu_type;  // "" without GPUs
   int64_t gpu_count = 0;
   std::vector<std::string> zones;
   std::optional<double> price_per_hour;  // in the cloud's currency
@@ -72,8 +72,8 @@ struct MachineSpec {
   int64_t disk_bytes = 0;
   Tags tags;
   std::string user_data;  // bytes, passed through
-  // What only this cloud understands (networks, ssh keys, server groups): its own plug-in made these
-  // from the group's configuration and reads them back.
+  // What only this cloud understands (networks, ssh keys, server groups): its own plug-in made
+  // these from the group's configuration and reads them back.
   std::map<std::string, std::string> extra;
 };
 

@@ -1,0 +1,37 @@
+// The gauges and counters of node groups, under the names of the Go provider for cloudscale.ch (its
+// dashboards go on working), with two corrections: current_size is what exists and not the target,
+// and a request that was refused is counted, as such.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/metrics.h"
+#include "base/status.h"
+#include "cloud/snapshot.h"
+
+namespace coppice::cloud {
+
+class GroupMetrics {
+ public:
+  GroupMetrics(Metrics& metrics, std::string prefix);
+
+  void Show(const GroupView& view);
+  void Forget(const std::string& group);
+  void ShowTotals(size_t machines, size_t flavors, size_t orphans);
+
+  // `done` of `asked` machines; `status` is the answer that the client got.
+  enum class Direction { kUp, kDown };
+  void Count(Direction direction, std::string_view group, int64_t failed, const Status& status);
+
+ private:
+  Gauge& GroupGauge(std::string_view name, std::string_view help, const std::string& group);
+
+  Metrics& metrics_;
+  std::string prefix_;
+};
+
+}  // namespace coppice::cloud
