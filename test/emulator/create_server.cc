@@ -121,8 +121,6 @@ void AddInterfaces(const Json& request, const std::string& zone, const ProjectVi
             {{"href", ""}, {"name", "default"}, {"uuid", "00000000-0000-4000-8000-000000000002"}}},
            {"addresses", Json::array({Address(nullptr, 4)})}});
     }
-    if (!use_public && !use_private)
-      errors["use_public_network"] = "A server needs at least one network.";
   }
   server["interfaces"] = interfaces;
 }

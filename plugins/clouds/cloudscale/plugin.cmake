@@ -1,0 +1,2 @@
+set(PLUGIN_DEPS net)
+set(PLUGIN_LIBS simdjson::simdjson)
