@@ -235,6 +235,21 @@ ClaimId Interner::Claim(std::string_view namespace_, std::string_view name) {
   return id;
 }
 
+OwnerId Interner::Owner(const model::OwnerReference* owner) {
+  if (!owner) return kNone;
+  scratch_.clear();
+  for (const std::string* text : {&owner->uid, &owner->kind, &owner->name, &owner->api_version}) {
+    scratch_.Add(*text);
+  }
+  const uint64_t hash = HashBytes(scratch_.bytes());
+  OwnerId id = Known(owner_table_, owners_, hash);
+  if (id != kNone) return id;
+  id = static_cast<OwnerId>(owners_.size());
+  owners_.push_back({*owner, std::string(scratch_.bytes())});
+  owner_table_.Insert(hash, id);
+  return id;
+}
+
 uint32_t Interner::Namespace(std::string_view name) {
   const uint64_t hash = HashBytes(name);
   uint32_t id = namespace_table_.Find(hash, [&](uint32_t i) { return namespaces_[i] == name; });

@@ -27,6 +27,7 @@ class Interner {
   LabelSetId Labels(std::string_view namespace_, const model::Labels& labels);
   VolumeSetId Volumes(const model::Pod& pod);  // 0: none that matter
   NodeShapeId Shape(const model::Node& node);
+  OwnerId Owner(const model::OwnerReference* owner);  // kNone for none
   ClaimId Claim(std::string_view namespace_, std::string_view name);
   ClaimId FindClaim(std::string_view namespace_,
                     std::string_view name) const;  // kNone if never seen
@@ -36,6 +37,8 @@ class Interner {
   uint32_t namespace_of(LabelSetId id) const { return label_sets_[id].namespace_id; }
   const VolumeSet& volume_set(VolumeSetId id) const { return volume_sets_[id].value; }
   const NodeShape& node_shape(NodeShapeId id) const { return node_shapes_[id].value; }
+
+  const model::OwnerReference& owner(OwnerId id) const { return owners_[id].value; }
 
   SpecId spec_count() const { return static_cast<SpecId>(specs_.size()); }
   LabelSetId label_set_count() const { return static_cast<LabelSetId>(label_sets_.size()); }
@@ -63,6 +66,7 @@ class Interner {
   std::deque<Entry<LabelSet>> label_sets_;
   std::deque<Entry<VolumeSet>> volume_sets_;
   std::deque<Entry<NodeShape>> node_shapes_;
+  std::deque<Entry<model::OwnerReference>> owners_;
   std::deque<std::string> claims_;
   std::deque<std::string> namespaces_;
   std::deque<RawSpec> raw_specs_;
@@ -70,6 +74,7 @@ class Interner {
   IdTable label_table_;
   IdTable volume_table_;
   IdTable shape_table_;
+  IdTable owner_table_;
   IdTable claim_table_;
   IdTable namespace_table_;
   IdTable raw_table_;

@@ -58,6 +58,7 @@ struct PodView {
   const PodSpecShape& spec;
   const LabelSet& label_set;
   const VolumeSet& volumes;
+  const model::OwnerReference* owner;  // its controller, or null
   const model::Labels& labels() const { return label_set.labels; }
 };
 
@@ -191,6 +192,7 @@ class Snapshot {
     std::string uid;
     std::string wanted_node;
     uint64_t unkept_hash = 0;
+    OwnerId owner = kNone;
   };
   struct PodRecord {
     SpecId spec = 0;

@@ -39,7 +39,8 @@ PodView Snapshot::pod(PodIndex index) const {
           .volume_set_id = record.volumes,
           .spec = interner_.spec(record.spec),
           .label_set = labels,
-          .volumes = interner_.volume_set(record.volumes)};
+          .volumes = interner_.volume_set(record.volumes),
+          .owner = identity.owner == kNone ? nullptr : &interner_.owner(identity.owner)};
 }
 
 Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
@@ -50,7 +51,8 @@ Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
                  .identity = {.name = object.metadata.name,
                               .uid = object.metadata.uid,
                               .wanted_node = object.spec.node_name,
-                              .unkept_hash = object.spec.unkept_hash}};
+                              .unkept_hash = object.spec.unkept_hash,
+                              .owner = interner_.Owner(model::ControllerOf(object.metadata))}};
   resources_.LearnSpec(state.spec, interner_.spec(state.spec));
   if (claim_users_.size() < interner_.claim_count()) claim_users_.resize(interner_.claim_count());
   return state;
@@ -88,11 +90,12 @@ PodIndex Snapshot::AddPod(const model::Pod& pod, NodeIndex node) {
 PodIndex Snapshot::CopyPod(PodIndex pod) {
   CHECK(IsKnown(pod));
   const PodRecord& record = pods_[pod];
-  return NewPod({.spec = record.spec,
-                 .labels = record.labels,
-                 .volumes = record.volumes,
-                 .terminating = record.terminating,
-                 .identity = {}});
+  return NewPod(
+      {.spec = record.spec,
+       .labels = record.labels,
+       .volumes = record.volumes,
+       .terminating = record.terminating,
+       .identity = {.unkept_hash = identities_[pod].unkept_hash, .owner = identities_[pod].owner}});
 }
 
 void Snapshot::UpdatePod(PodIndex pod, const model::Pod& object) {

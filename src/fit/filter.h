@@ -32,6 +32,9 @@
 
 namespace coppice::fit {
 
+// A key for Snapshot::Memory that nobody else has.
+uint64_t NewMemoryId();
+
 // One pod's question to the nodes, valid until the snapshot changes.
 class NodeCheck {
  public:
@@ -43,6 +46,10 @@ class NodeCheck {
   // `alive` without those that say no. Override it where a loop over columns is faster than asking
   // one by one; it must agree with Check.
   virtual uint64_t Narrow(std::span<const cluster::NodeIndex> nodes, uint64_t alive) const;
+
+  // How many pods like this one the node takes, one after the other, as far as this filter is
+  // concerned; absent: that can only be found out by trying.
+  virtual std::optional<int64_t> Room(cluster::NodeIndex) const { return std::nullopt; }
 
   // True: placing pods never turns a no into a yes. Then a pod that found no node is not tried
   // again until something is freed. Claim it only if it holds.

@@ -1,0 +1,136 @@
+// NodeResourcesFit: what a pod asks for must be left on the node.
+//
+// cpu, memory and ephemeral storage count if more than nothing is asked; any other resource unless
+// exactly nothing is. A node is full, too, when it has as many pods as it takes. All shortages are
+// reported, not only the first; one that an empty node would have as well makes the refusal final.
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fit/filter.h"
+#include "model/resources.h"
+
+namespace coppice::filters::node_resources_fit {
+namespace {
+
+constexpr std::string_view kName = "NodeResourcesFit";
+
+struct Need {
+  cluster::ResourceId resource;
+  int64_t asked;
+  int64_t taken;  // once the pod is there; differs while it is being resized
+};
+
+using Needs = std::vector<Need>;
+
+class Enough final : public fit::NodeCheck {
+ public:
+  Enough(const Needs& needs, const cluster::ResourceColumns& columns)
+      : needs_(needs), columns_(columns) {}
+
+  model::Verdict Check(cluster::NodeIndex node) const override {
+    model::Refusal refusal{.plugin = kName};
+    for (const Need& need : needs_) {
+      const int64_t free = columns_.free(need.resource)[node];
+      if (need.asked <= free) continue;
+      const int64_t capacity = columns_.allocatable(need.resource)[node];
+      const std::string name(columns_.name(need.resource));
+      const bool pods = need.resource == cluster::kPodsColumn;
+      refusal.reasons.push_back(pods ? "Too many pods" : "Insufficient " + name);
+      refusal.shortfalls.push_back(
+          {.what = name, .asked = need.asked, .free = free, .capacity = capacity});
+      if (!pods && need.asked > capacity) {
+        refusal.code = model::VerdictCode::kUnschedulableAndUnresolvable;
+      }
+    }
+    return refusal.reasons.empty() ? model::Verdict::Yes() : model::Verdict::No(std::move(refusal));
+  }
+
+  uint64_t Narrow(std::span<const cluster::NodeIndex> nodes, uint64_t alive) const override {
+    for (const Need& need : needs_) {
+      const int64_t* free = columns_.free(need.resource);
+      uint64_t enough = 0;
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        enough |= uint64_t{need.asked <= free[nodes[i]]} << i;
+      }
+      alive &= enough;
+      if (alive == 0) break;
+    }
+    return alive;
+  }
+
+  std::optional<int64_t> Room(cluster::NodeIndex node) const override {
+    int64_t room = std::numeric_limits<int64_t>::max();
+    for (const Need& need : needs_) {
+      const int64_t free = columns_.free(need.resource)[node];
+      if (need.asked > free) return 0;
+      // Amounts below zero, or so large that sums wrap: somebody else's arithmetic, better tried
+      // out.
+      if (need.taken < 0 || need.asked < 0) return std::nullopt;
+      if (need.taken > 0) room = std::min(room, (free - need.asked) / need.taken + 1);
+    }
+    return room;
+  }
+
+  // A pod with an amount below zero gives, and sums wrap; neither passes the API server's
+  // validation, and a memory that is wrong about such pods for the rest of a batch harms nobody.
+  bool OnlyTightens() const override { return true; }
+
+ private:
+  const Needs& needs_;
+  const cluster::ResourceColumns& columns_;
+};
+
+class NodeResourcesFit final : public fit::StateFilter {
+ public:
+  explicit NodeResourcesFit(const fit::SchedulerConfig& config)
+      : ignored_(config.ignored_resources), ignored_groups_(config.ignored_resource_groups) {}
+
+  fit::Preparation Prepare(const cluster::PodView& pod,
+                           const cluster::Snapshot& snapshot) const override {
+    std::shared_ptr<void>& memory = snapshot.Memory(id());
+    if (!memory) memory = std::make_shared<std::vector<std::unique_ptr<Needs>>>();
+    auto& by_spec = *static_cast<std::vector<std::unique_ptr<Needs>>*>(memory.get());
+    if (pod.spec_id >= by_spec.size()) by_spec.resize(pod.spec_id + 1);
+    std::unique_ptr<Needs>& needs = by_spec[pod.spec_id];
+    if (!needs) needs = std::make_unique<Needs>(NeedsOf(pod.spec_id, snapshot.resources()));
+    return fit::Preparation::Ask(std::make_unique<Enough>(*needs, snapshot.resources()));
+  }
+
+ private:
+  bool Ignored(std::string_view name) const {
+    if (!model::IsExtendedResource(name)) return false;
+    const std::string_view group = name.substr(0, name.find('/'));
+    return std::ranges::find(ignored_, name) != ignored_.end() ||
+           std::ranges::find(ignored_groups_, group) != ignored_groups_.end();
+  }
+
+  Needs NeedsOf(cluster::SpecId spec, const cluster::ResourceColumns& columns) const {
+    const cluster::Amounts& taken = columns.taken(spec);
+    Needs needs;
+    for (const auto& [resource, asked] : columns.asked(spec).of) {
+      if (resource < cluster::kPodsColumn ? asked <= 0 : Ignored(columns.name(resource))) continue;
+      const auto it =
+          std::ranges::find(taken.of, resource, &std::pair<cluster::ResourceId, int64_t>::first);
+      needs.push_back({resource, asked, it == taken.of.end() ? 0 : it->second});
+    }
+    // What refuses most often comes first; a full node rarely lacks room for one more pod.
+    std::ranges::stable_sort(needs, {},
+                             [](const Need& n) { return n.resource == cluster::kPodsColumn; });
+    return needs;
+  }
+
+  std::vector<std::string> ignored_;
+  std::vector<std::string> ignored_groups_;
+};
+
+}  // namespace
+
+void Register(fit::FilterRegistry& registry) {
+  registry.Add(kName, fit::FactoryOf<NodeResourcesFit>());
+}
+
+}  // namespace coppice::filters::node_resources_fit
