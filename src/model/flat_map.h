@@ -1,5 +1,6 @@
-// FlatMap<V>: text to V, as one vector sorted by key. Kubernetes' maps are small, are read far more often
-// than written and arrive sorted from the API server, so appending is the common case of inserting.
+// FlatMap<V>: text to V, as one vector sorted by key. Kubernetes' maps are small, are read far more
+// often than written and arrive sorted from the API server, so appending is the common case of
+// inserting.
 
 #pragma once
 
@@ -57,13 +58,36 @@ class FlatMap {
     return true;
   }
 
+  // For whoever fills a map in bulk and wants to reuse its memory: write to the entries in any
+  // order, then say how many of them count. Of several with one key the last one stays.
+  std::vector<value_type>& raw_entries() { return entries_; }
+  void Settle(size_t count) {
+    entries_.resize(count);
+    const auto not_before = [](const value_type& a, const value_type& b) {
+      return a.first >= b.first;
+    };
+    if (std::ranges::adjacent_find(entries_, not_before) == entries_.end()) return;
+    std::vector<size_t> order(count);  // not stable_sort: clang calls libstdc++'s deprecated
+    for (size_t i = 0; i < count; ++i) order[i] = i;
+    std::ranges::sort(order, [this](size_t a, size_t b) {
+      return entries_[a].first != entries_[b].first ? entries_[a].first < entries_[b].first : a < b;
+    });
+    std::vector<value_type> sorted;
+    for (const size_t i : order) {
+      if (!sorted.empty() && sorted.back().first == entries_[i].first) sorted.pop_back();
+      sorted.push_back(std::move(entries_[i]));
+    }
+    entries_ = std::move(sorted);
+  }
+
   friend bool operator==(const FlatMap&, const FlatMap&) = default;
 
  private:
   template <class It>
   static It LowerBound(It first, It last, std::string_view key) {
-    return std::lower_bound(first, last, key,
-                            [](const value_type& entry, std::string_view k) { return entry.first < k; });
+    return std::lower_bound(first, last, key, [](const value_type& entry, std::string_view k) {
+      return entry.first < k;
+    });
   }
 
   std::vector<value_type> entries_;

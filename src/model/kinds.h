@@ -96,4 +96,21 @@ template <>
 inline constexpr Kind kKind<PartialObjectMetadata> = {"meta.k8s.io/v1", "PartialObjectMetadata", "",
                                                       false};
 
+template <class... T>
+struct KindList {
+  // f.template operator()<T>() for each, until one answers true; whether one did.
+  template <class F>
+  static bool Any(F f) {
+    return (f.template operator()<T>() || ...);
+  }
+};
+
+// Everything that lists hold.
+using AllKinds = KindList<Pod, Node, Namespace, ConfigMap, Service, Event, PersistentVolume,
+                          PersistentVolumeClaim, ReplicationController, Deployment, ReplicaSet,
+                          DaemonSet, StatefulSet, Job, CronJob, PodDisruptionBudget, StorageClass,
+                          CsiNode, CsiDriver, CsiStorageCapacity, VolumeAttachment, PriorityClass,
+                          RuntimeClass, Lease, EventsEvent, ResourceClaim, ResourceClaimTemplate,
+                          ResourceSlice, DeviceClass, PartialObjectMetadata>;
+
 }  // namespace coppice::model

@@ -1,0 +1,185 @@
+// What wire.h promises, for any type that has a table. Included by instantiate_*.cc and nobody
+// else, so that the templates are compiled once per type.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "wire/envelope.h"
+#include "wire/json_reader.h"
+#include "wire/json_writer.h"
+#include "wire/proto_reader.h"
+#include "wire/proto_writer.h"
+#include "wire/tables_api.h"
+#include "wire/wire.h"
+
+namespace coppice::wire {
+
+template <class T>
+Result<T> FromProto(std::string_view message) {
+  Reading reading;
+  T value;
+  if (!ProtoReader(reading).Read(message, value)) return reading.trouble.ToStatus();
+  return value;
+}
+
+template <class T>
+std::string ToProto(const T& value) {
+  ProtoWriter writer;
+  writer.Write(value);
+  return writer.Take();
+}
+
+template <class T>
+Result<T> FromEnvelope(std::string_view bytes) {
+  const Envelope envelope = TRY(OpenEnvelope(bytes));
+  TRY(CheckType(TypeNameOf<T>::Get(), envelope.api_version, envelope.kind, false));
+  return FromProto<T>(envelope.raw);
+}
+
+template <class T>
+std::string ToEnvelope(const T& value) {
+  const TypeName name = TypeNameOf<T>::Get();
+  return WrapInEnvelope(name.api_version, name.kind, ToProto(value));
+}
+
+template <class T>
+Result<T> FromJson(std::string_view text) {
+  JsonCursor in(text);
+  Reading reading;
+  T value;
+  JsonReader::TypeMeta type_meta;
+  if (!JsonReader(in, reading).Read(value, &type_meta)) return reading.trouble.ToStatus();
+  if (!in.AtEnd()) return InvalidArgument("more text after the JSON document");
+  TRY(CheckType(TypeNameOf<T>::Get(), type_meta.api_version, type_meta.kind, true));
+  return value;
+}
+
+template <class T>
+std::string ToJson(const T& value) {
+  const TypeName name = TypeNameOf<T>::Get();
+  JsonWriter writer;
+  writer.Write(value, name.kind, name.api_version);
+  return writer.Take();
+}
+
+template <class T>
+Result<T> FromBytes(std::string_view bytes) {
+  return HasEnvelope(bytes) ? FromEnvelope<T>(bytes) : FromJson<T>(bytes);
+}
+
+// The nth item could not be read: where, and what.
+inline Status ItemTrouble(Trouble trouble, size_t nth) {
+  trouble.In(nth);
+  trouble.In("items");
+  return trouble.ToStatus();
+}
+
+template <class T>
+Result<model::ListMeta> ForEachProtoItem(std::string_view message,
+                                         const std::function<Status(T& item)>& each) {
+  Reading reading;
+  ProtoReader reader(reading);
+  model::ListMeta metadata;
+  T item;
+  size_t count = 0;
+  for (ProtoCursor in(message); !in.done();) {
+    Tag tag;
+    std::string_view bytes;
+    if (!in.ReadTag(tag)) return InvalidArgument("bytes that are no protobuf tag");
+    const bool is_message = tag.type == WireType::kLengthDelimited;
+    if (!(is_message ? in.ReadBytes(bytes) : in.Skip(tag))) {
+      return InvalidArgument("the list is cut off after " + std::to_string(count) + " items");
+    }
+    if (tag.number == 1 && is_message) {
+      if (!reader.Read(bytes, metadata))
+        return reading.trouble.In("metadata"), reading.trouble.ToStatus();
+    } else if (tag.number == 2) {
+      if (!is_message) return InvalidArgument("items: the wrong protobuf wire type for a message");
+      if (!reader.Read(bytes, item)) return ItemTrouble(reading.trouble, count);
+      ++count;
+      TRY(each(item));
+    }
+  }
+  return metadata;
+}
+
+template <class T>
+Status ForEachJsonElement(JsonCursor& in, Reading& reading,
+                          const std::function<Status(T& item)>& each) {
+  JsonReader reader(in, reading);
+  T item;
+  size_t count = 0;
+  if (!in.Open('[')) return InvalidArgument("items: " + in.problem());
+  bool first = true;
+  while (in.Next(']', first)) {
+    if (!reader.Read(item)) return ItemTrouble(reading.trouble, count);
+    ++count;
+    TRY(each(item));
+  }
+  return in.failed() ? InvalidArgument("items: " + in.problem()) : Status::Ok();
+}
+
+template <class T>
+Result<model::ListMeta> ForEachJsonItem(std::string_view text,
+                                        const std::function<Status(T& item)>& each) {
+  JsonCursor in(text);
+  Reading reading;
+  model::ListMeta metadata;
+  TypeName type;
+  if (!in.Open('{')) return InvalidArgument(in.problem());
+  bool first = true;
+  while (in.Next('}', first)) {
+    std::string_view key;
+    if (!in.ReadKey(key)) return InvalidArgument(in.problem());
+    std::string_view name;
+    if (key == "kind" || key == "apiVersion") {
+      std::string& field = key == "kind" ? type.kind : type.api_version;
+      if (!in.ReadText(name)) return InvalidArgument(in.problem());
+      field.assign(name);
+      // Usually these come first, and then nothing of a wrong list is handed on.
+      TRY(CheckType(TypeNameOf<model::List<T>>::Get(), type.api_version, type.kind, true));
+    } else if (key == "metadata" && in.Peek() == '{') {
+      if (!JsonReader(in, reading).Read(metadata)) {
+        return reading.trouble.In("metadata"), reading.trouble.ToStatus();
+      }
+    } else if (key == "items" && in.Peek() != 'n') {
+      TRY(ForEachJsonElement<T>(in, reading, each));
+    } else if (!in.Skip()) {
+      return InvalidArgument(in.problem());
+    }
+  }
+  if (in.failed()) return InvalidArgument(in.problem());
+  if (!in.AtEnd()) return InvalidArgument("more text after the JSON document");
+  return metadata;
+}
+
+template <class T>
+Result<model::ListMeta> ForEachItem(std::string_view bytes,
+                                    const std::function<Status(T& item)>& each) {
+  if (!HasEnvelope(bytes)) return ForEachJsonItem<T>(bytes, each);
+  const Envelope envelope = TRY(OpenEnvelope(bytes));
+  TRY(CheckType(TypeNameOf<model::List<T>>::Get(), envelope.api_version, envelope.kind, false));
+  return ForEachProtoItem<T>(envelope.raw, each);
+}
+
+}  // namespace coppice::wire
+
+// One object type, alone.
+#define COPPICE_WIRE_OBJECT(T)                                                  \
+  template coppice::Result<T> coppice::wire::FromProto<T>(std::string_view);    \
+  template std::string coppice::wire::ToProto<T>(const T&);                     \
+  template coppice::Result<T> coppice::wire::FromEnvelope<T>(std::string_view); \
+  template std::string coppice::wire::ToEnvelope<T>(const T&);                  \
+  template coppice::Result<T> coppice::wire::FromJson<T>(std::string_view);     \
+  template std::string coppice::wire::ToJson<T>(const T&);                      \
+  template coppice::Result<T> coppice::wire::FromBytes<T>(std::string_view)
+
+// One object type and its list.
+#define COPPICE_WIRE_KIND(T)                                                        \
+  COPPICE_WIRE_OBJECT(T);                                                           \
+  COPPICE_WIRE_OBJECT(coppice::model::List<T>);                                     \
+  template coppice::Result<coppice::model::ListMeta> coppice::wire::ForEachItem<T>( \
+      std::string_view, const std::function<coppice::Status(T&)>&)
