@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/label_names.h"
 #include "model/node_selector.h"
-#include "model/selector.h"
 
 namespace coppice::fit {
 namespace {
@@ -37,7 +37,7 @@ void ReadResourcesFit(MapReader& map, SchedulerConfig& config) {
   map.Read("ignoredResources", config.ignored_resources);
   map.Read("ignoredResourceGroups", config.ignored_resource_groups);
   for (const std::string& name : config.ignored_resources) {
-    const std::string wrong = model::InvalidLabelKey(name);
+    const std::string wrong = model::WrongWithLabelKey(name);
     if (!wrong.empty())
       map.Complain("ignoredResources", "'" + name + "' is no resource name: " + wrong);
   }
@@ -45,7 +45,7 @@ void ReadResourcesFit(MapReader& map, SchedulerConfig& config) {
     if (group.find('/') != std::string::npos) {
       map.Complain("ignoredResourceGroups",
                    "'" + group + "' must not contain '/': a group is what stands before it");
-    } else if (const std::string wrong = model::InvalidLabelKey(group); !wrong.empty()) {
+    } else if (const std::string wrong = model::WrongWithLabelKey(group); !wrong.empty()) {
       map.Complain("ignoredResourceGroups", "'" + group + "' is no group name: " + wrong);
     }
   }
@@ -112,7 +112,7 @@ model::TopologySpreadConstraint ReadConstraint(const Node& item, Problems& probl
     constraint.max_skew = static_cast<int32_t>(max_skew);
   }
   if (map.Require("topologyKey", constraint.topology_key)) {
-    const std::string wrong = model::InvalidLabelKey(constraint.topology_key);
+    const std::string wrong = model::WrongWithLabelKey(constraint.topology_key);
     if (!wrong.empty()) map.Complain("topologyKey", "is no label key: " + wrong);
   }
   if (map.Require("whenUnsatisfiable", constraint.when_unsatisfiable) &&

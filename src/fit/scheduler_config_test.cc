@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"EnabledTwice",
          "profiles:\n- plugins:\n    multiPoint:\n      enabled: [{name: NodeName}, {name: "
          "NodeName}]\n",
-         "6:40: error: profiles[0].plugins.multiPoint.enabled[1].name: 'NodeName' is enabled "
+         "6:42: error: profiles[0].plugins.multiPoint.enabled[1].name: 'NodeName' is enabled "
          "twice"},
         {"FilterWithoutPreFilter",
          "profiles:\n- plugins:\n    preFilter:\n      disabled: [{name: NodePorts}]\n",
