@@ -1,0 +1,365 @@
+#include "net/http_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "test/support/must.h"
+
+namespace coppice::net {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+using testing::StartsWith;
+
+// A client that sends just the bytes it is told: a proper one could not be rude enough.
+class RawClient {
+ public:
+  explicit RawClient(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    const timeval patience{.tv_sec = 20};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  }
+  ~RawClient() { Close(); }
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  bool connected() const { return connected_; }
+  void Close() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+  }
+  void Send(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+  // Until the text has come, or the end.
+  std::string ReadUntil(std::string_view text) {
+    char buffer[4096];
+    while (text.empty() || seen_.find(text) == std::string::npos) {
+      const ssize_t length = ::recv(socket_, buffer, sizeof(buffer), 0);
+      if (length <= 0) break;
+      seen_.append(buffer, static_cast<size_t>(length));
+    }
+    return std::exchange(seen_, {});
+  }
+  std::string ReadAll() { return ReadUntil(""); }
+
+ private:
+  int socket_;
+  bool connected_ = false;
+  std::string seen_;
+};
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void Start(HttpServer::Handler handler, HttpServerOptions options = {}) {
+    server_ = MUST(HttpServer::Create(std::move(options), std::move(handler)));
+  }
+  std::string Exchange(std::string_view bytes) const {
+    RawClient client(server_->port());
+    client.Send(bytes);
+    return client.ReadAll();
+  }
+
+  std::unique_ptr<HttpServer> server_;
+};
+
+ServerResponse Hello(const ServerRequest&) { return {.body = "hello\n"}; }
+
+TEST_F(HttpServerTest, HandsTheRequestOverAndTheAnswerBack) {
+  ServerRequest seen;
+  Start([&](const ServerRequest& request) {
+    seen = request;
+    return ServerResponse{.status = 201,
+                          .content_type = "application/json",
+                          .headers = {{"X-One", "1"}},
+                          .body = "{}"};
+  });
+  const std::string answer = Exchange(
+      "POST /a%20b?x=1 HTTP/1.1\r\nHost: h\r\nX-Thing: Value\r\nContent-Length: 4\r\n"
+      "Connection: close\r\n\r\nbody");
+  EXPECT_EQ(answer,
+            "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nX-One: 1\r\n"
+            "Connection: close\r\nContent-Length: 2\r\n\r\n{}");
+  EXPECT_EQ(seen.method, "POST");
+  EXPECT_EQ(seen.path, "/a b");
+  EXPECT_THAT(seen.query, ElementsAre(Pair("x", "1")));
+  EXPECT_EQ(*seen.Query("x"), "1");
+  EXPECT_EQ(seen.Query("y"), nullptr);
+  EXPECT_EQ(*seen.Header("x-thing"), "Value");
+  EXPECT_EQ(seen.Header("x-other"), nullptr);
+  EXPECT_EQ(seen.body, "body");
+  EXPECT_EQ(seen.peer, "127.0.0.1");
+}
+
+TEST_F(HttpServerTest, KeepsTheConnectionAndTakesPipelinedRequests) {
+  int calls = 0;
+  Start([&](const ServerRequest&) {
+    ++calls;
+    return ServerResponse{.body = std::to_string(calls)};
+  });
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil("\r\n\r\n2"), EndsWith("\r\n\r\n2"));
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(client.ReadAll(), EndsWith("\r\n\r\n3"));
+}
+
+TEST_F(HttpServerTest, SpeaksHttp10) {
+  Start(Hello);
+  EXPECT_THAT(Exchange("GET / HTTP/1.0\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.0 200 OK\r\n"), EndsWith("\r\n\r\nhello\n")));
+}
+
+TEST_F(HttpServerTest, AHeadsAnswerHasTheLengthButNoBody) {
+  Start(Hello);
+  EXPECT_THAT(Exchange("HEAD / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+              AllOf(HasSubstr("Content-Length: 6\r\n"), EndsWith("\r\n\r\n")));
+}
+
+TEST_F(HttpServerTest, ContinuesWhenExpectedTo) {
+  Start([](const ServerRequest& request) { return ServerResponse{.body = request.body}; });
+  RawClient client(server_->port());
+  client.Send(
+      "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: "
+      "close\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil("\r\n\r\n"), StartsWith("HTTP/1.1 100 Continue\r\n"));
+  client.Send("ok");
+  EXPECT_THAT(client.ReadAll(), EndsWith("\r\n\r\nok"));
+}
+
+TEST_F(HttpServerTest, RefusesWhatIsTooLargeOrMalformed) {
+  Start(Hello, {.max_header_bytes = 1'000, .max_body_bytes = 10});
+  const std::string begin = "POST / HTTP/1.1\r\nHost: h\r\n";
+  EXPECT_THAT(Exchange(begin + "X: " + std::string(2'000, 'x') + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 431"));
+  EXPECT_THAT(Exchange(begin + "Content-Length: 11\r\n\r\n12345678901"),
+              StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(Exchange(begin + "Transfer-Encoding: chunked\r\n\r\nb\r\n12345678901\r\n0\r\n\r\n"),
+              StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(Exchange("nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Exchange("GET /../etc HTTP/1.1\r\nHost: h\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 400"), EndsWith("the path climbs above '/'\n")));
+  EXPECT_THAT(Exchange(begin + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
+              StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(HttpServerTest, ALargeUploadStillGetsToReadItsRefusal) {
+  Start(Hello, {.max_body_bytes = 10});
+  EXPECT_THAT(Exchange("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 200000\r\n\r\n" +
+                       std::string(200'000, 'x')),
+              StartsWith("HTTP/1.1 413"));
+}
+
+TEST_F(HttpServerTest, GivesUpOnWhoDawdles) {
+  Start(Hello, {.header_timeout = milliseconds(50),
+                .body_timeout = milliseconds(50),
+                .idle_timeout = milliseconds(50)});
+  EXPECT_EQ(Exchange(""), "") << "says nothing";
+  EXPECT_EQ(Exchange("GET / HT"), "") << "half a header";
+  EXPECT_EQ(Exchange("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab"), "") << "half a body";
+  EXPECT_THAT(Exchange("GET / HTTP/1.1\r\n\r\n"), EndsWith("hello\n")) << "idle afterwards";
+}
+
+TEST_F(HttpServerTest, AFailingHandlerIsAnInternalError) {
+  Start([](const ServerRequest& request) -> ServerResponse {
+    if (request.path == "/header") return {.headers = {{"X", "a\r\nSet-Cookie: b"}}};
+    if (request.path == "/status") return {.status = 7};
+    throw std::runtime_error("secret detail");
+  });
+  for (const std::string path : {"/throw", "/header", "/status"}) {
+    EXPECT_THAT(Exchange("GET " + path + " HTTP/1.1\r\nConnection: close\r\n\r\n"),
+                AllOf(StartsWith("HTTP/1.1 500"), EndsWith("\r\n\r\ninternal error\n")));
+  }
+}
+
+TEST_F(HttpServerTest, RefusesConnectionsAboveTheLimit) {
+  Start(Hello, {.max_connections = 1});
+  RawClient first(server_->port());
+  first.Send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(first.ReadUntil("hello\n"), EndsWith("hello\n"));
+  EXPECT_EQ(Exchange("GET / HTTP/1.1\r\n\r\n"), "");
+}
+
+// Hands streams from the server's thread to the test's.
+class StreamBox {
+ public:
+  ServerResponse Answer() {
+    return {.content_type = "text/event-stream", .stream = [this](auto stream) {
+              const std::lock_guard lock(mutex_);
+              stream_ = std::move(stream);
+              wake_.notify_all();
+            }};
+  }
+  std::shared_ptr<ServerStream> Take() {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return stream_ != nullptr; });
+    return std::exchange(stream_, nullptr);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::shared_ptr<ServerStream> stream_;
+};
+
+TEST_F(HttpServerTest, StreamsWhileOthersAreServed) {
+  StreamBox box;
+  Start([&](const ServerRequest& request) {
+    return request.path == "/events" ? box.Answer() : Hello(request);
+  });
+  RawClient client(server_->port());
+  client.Send("GET /events HTTP/1.1\r\n\r\n");
+  const auto stream = box.Take();
+  EXPECT_TRUE(stream->Write("data: 1\n\n"));
+  EXPECT_THAT(client.ReadUntil("9\r\ndata: 1\n\n\r\n"),
+              AllOf(HasSubstr("Content-Type: text/event-stream\r\n"),
+                    HasSubstr("Transfer-Encoding: chunked\r\n")));
+  EXPECT_THAT(Exchange("GET / HTTP/1.0\r\n\r\n"), EndsWith("hello\n"));
+  EXPECT_TRUE(stream->Write("data: 2\n\n"));
+  stream->Close();
+  EXPECT_FALSE(stream->Write("too late"));
+  EXPECT_EQ(client.ReadAll(), "9\r\ndata: 2\n\n\r\n0\r\n\r\n");
+}
+
+TEST_F(HttpServerTest, StreamsToHttp10WithoutChunks) {
+  StreamBox box;
+  Start([&](const ServerRequest&) { return box.Answer(); });
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.0\r\n\r\n");
+  const auto stream = box.Take();
+  EXPECT_TRUE(stream->Write("plain"));
+  stream->Close();
+  EXPECT_THAT(client.ReadAll(), EndsWith("\r\n\r\nplain"));
+}
+
+TEST_F(HttpServerTest, AStreamNoticesThatItsReaderLeft) {
+  StreamBox box;
+  Start([&](const ServerRequest&) { return box.Answer(); });
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.1\r\n\r\n");
+  const auto stream = box.Take();
+  client.Close();
+  while (stream->Write("x")) std::this_thread::yield();
+}
+
+TEST_F(HttpServerTest, ASlowReaderIsGivenUp) {
+  StreamBox box;
+  Start([&](const ServerRequest&) { return box.Answer(); }, {.max_stream_backlog = 100'000});
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.1\r\n\r\n");
+  const auto stream = box.Take();
+  const std::string piece(10'000, 'x');
+  // The kernel takes a few megabytes of it; the rest is bounded.
+  size_t written = 0;
+  while (stream->Write(piece)) ASSERT_LT(++written, 10'000u);
+  EXPECT_FALSE(stream->Write("x"));
+}
+
+TEST_F(HttpServerTest, StopEndsIdleConnectionsAndStreamsAtOnce) {
+  StreamBox box;
+  Start([&](const ServerRequest& request) {
+    return request.path == "/events" ? box.Answer() : Hello(request);
+  });
+  RawClient idle(server_->port());
+  idle.Send("GET / HTTP/1.1\r\n\r\n");
+  idle.ReadUntil("hello\n");
+  RawClient silent(server_->port());
+  RawClient reader(server_->port());
+  reader.Send("GET /events HTTP/1.1\r\n\r\n");
+  const auto stream = box.Take();
+  EXPECT_TRUE(stream->Write("last"));
+  const uint16_t port = server_->port();
+  const auto start = std::chrono::steady_clock::now();
+  server_->Stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(4)) << "the grace is five";
+  EXPECT_EQ(idle.ReadAll(), "");
+  EXPECT_THAT(reader.ReadAll(), EndsWith("4\r\nlast\r\n0\r\n\r\n"));
+  EXPECT_FALSE(RawClient(port).connected());
+  server_.reset();
+  EXPECT_FALSE(stream->Write("the server is gone")) << "and the stream knows";
+  stream->Close();
+}
+
+TEST_F(HttpServerTest, StopLetsARequestInFlightFinish) {
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool entered = false;
+  bool leave = false;
+  Start([&](const ServerRequest&) {
+    std::unique_lock lock(mutex);
+    entered = true;
+    wake.notify_all();
+    wake.wait(lock, [&] { return leave; });
+    return ServerResponse{.body = "finished"};
+  });
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.1\r\n\r\n");
+  {
+    std::unique_lock lock(mutex);
+    wake.wait(lock, [&] { return entered; });
+  }
+  std::thread stopper([&] { server_->Stop(); });
+  {
+    const std::lock_guard lock(mutex);
+    leave = true;
+    wake.notify_all();
+  }
+  EXPECT_THAT(client.ReadAll(), EndsWith("finished"));
+  stopper.join();
+}
+
+TEST_F(HttpServerTest, StopDoesNotWaitForeverForHalfARequest) {
+  Start(Hello, {.header_timeout = seconds(60), .stop_grace = milliseconds(20)});
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.1\r\n\r\n");
+  client.ReadUntil("hello\n");
+  client.Send("GET /half");
+  server_->Stop();
+  EXPECT_EQ(client.ReadAll(), "");
+}
+
+TEST_F(HttpServerTest, SaysWhyItCannotListen) {
+  Start(Hello);
+  const auto taken = HttpServer::Create({.port = server_->port()}, Hello);
+  EXPECT_EQ(taken.status(),
+            Unavailable("listening on 127.0.0.1:" + std::to_string(server_->port()) +
+                        ": Address already in use"));
+  EXPECT_THAT(HttpServer::Create({.host = "no.such.host.invalid"}, Hello).status().message(),
+              StartsWith("listening on no.such.host.invalid:0: "));
+  EXPECT_EQ(HttpServer::Create({.tls_cert_file = "/x"}, Hello).status(),
+            InvalidArgument("TLS needs both a certificate file and a key file"));
+  EXPECT_THAT(HttpServer::Create({.tls_cert_file = "/nowhere", .tls_key_file = "/x"}, Hello)
+                  .status()
+                  .message(),
+              HasSubstr("/nowhere"));
+}
+
+TEST_F(HttpServerTest, ListensOnEveryInterface) {
+  Start(Hello, {.host = ""});
+  EXPECT_THAT(Exchange("GET / HTTP/1.0\r\n\r\n"), EndsWith("hello\n"));
+}
+
+}  // namespace
+}  // namespace coppice::net
