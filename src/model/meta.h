@@ -1,8 +1,9 @@
-// What every Kubernetes object has: metadata, times, selectors. Plain values; bytes are wire's business.
+// What every Kubernetes object has: metadata, times, selectors. Plain values; bytes are wire's
+// business.
 //
-// Conventions of all object headers: a member is named as the API's field in snake_case; what is a pointer in
-// the API (absent differs from empty) is std::optional; enumerations stay text, for an unknown one must
-// survive; == compares everything that we keep.
+// Conventions of all object headers: a member is named as the API's field in snake_case; what is a
+// pointer in the API (absent differs from empty) is std::optional; enumerations stay text, for an
+// unknown one must survive; == compares everything that we keep.
 
 #pragma once
 
@@ -84,7 +85,8 @@ struct LabelSelectorRequirement {
   std::string key;
   std::string operator_;  // In, NotIn, Exists, DoesNotExist
   std::vector<std::string> values;
-  friend bool operator==(const LabelSelectorRequirement&, const LabelSelectorRequirement&) = default;
+  friend bool operator==(const LabelSelectorRequirement&,
+                         const LabelSelectorRequirement&) = default;
 };
 
 struct LabelSelector {

@@ -128,7 +128,8 @@ struct TopologySpreadConstraint {
   std::optional<std::string> node_affinity_policy;
   std::optional<std::string> node_taints_policy;
   std::vector<std::string> match_label_keys;
-  friend bool operator==(const TopologySpreadConstraint&, const TopologySpreadConstraint&) = default;
+  friend bool operator==(const TopologySpreadConstraint&,
+                         const TopologySpreadConstraint&) = default;
 };
 
 struct GcePersistentDisk {
@@ -187,9 +188,9 @@ struct Volume {
   std::string name;
   std::optional<std::string> claim_name;  // persistentVolumeClaim.claimName
   bool claim_read_only = false;
-  bool ephemeral = false;                 // generic ephemeral volume: claim "<pod>-<volume>"
+  bool ephemeral = false;  // generic ephemeral volume: claim "<pod>-<volume>"
   std::optional<EmptyDir> empty_dir;
-  std::optional<std::string> host_path;   // hostPath.path
+  std::optional<std::string> host_path;  // hostPath.path
   std::optional<GcePersistentDisk> gce_persistent_disk;
   std::optional<AwsElasticBlockStore> aws_elastic_block_store;
   std::optional<IscsiVolume> iscsi;
@@ -198,7 +199,7 @@ struct Volume {
   std::optional<CinderVolume> cinder;
   std::optional<AzureDisk> azure_disk;
   std::optional<PortworxVolume> portworx_volume;
-  bool projected = false;                 // tokens and the like, named per pod: left out of equivalence
+  bool projected = false;  // tokens and the like, named per pod: left out of equivalence
   friend bool operator==(const Volume&, const Volume&) = default;
 };
 
@@ -239,11 +240,11 @@ struct PodSpec {
   std::vector<PodResourceClaim> resource_claims;
   std::optional<ResourceRequirements> resources;  // pod-level
   std::optional<bool> host_users;                 // false: a user namespace of its own
-  // Hash of the parts of the spec that are not kept above (probes, mounts, security context, ...), taken
-  // while decoding, for pod equivalence. What equivalence overlooks is not in it: projected volumes and
-  // their mounts, the environment of containers, the hostname. So equivalent pods are those whose kept
-  // fields are equal, volumes with `projected` aside, and whose hashes are. Only comparable between specs
-  // that came in the same encoding. Not part of ==.
+  // Hash of the parts of the spec that are not kept above (probes, mounts, security context, ...),
+  // taken while decoding, for pod equivalence. What equivalence overlooks is not in it: projected
+  // volumes and their mounts, the environment of containers, the hostname. So equivalent pods are
+  // those whose kept fields are equal, volumes with `projected` aside, and whose hashes are. Only
+  // comparable between specs that came in the same encoding. Not part of ==.
   uint64_t unkept_hash = 0;
   friend bool operator==(const PodSpec& a, const PodSpec& b);
 };
@@ -268,7 +269,8 @@ struct ContainerStatus {
 
 struct ExtendedResourceClaimStatus {
   std::string resource_claim_name;
-  friend bool operator==(const ExtendedResourceClaimStatus&, const ExtendedResourceClaimStatus&) = default;
+  friend bool operator==(const ExtendedResourceClaimStatus&,
+                         const ExtendedResourceClaimStatus&) = default;
 };
 
 struct PodResourceClaimStatus {

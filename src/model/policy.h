@@ -15,8 +15,7 @@ namespace coppice::model {
 
 struct PodDisruptionBudgetSpec {
   std::optional<IntOrString> min_available;
-  std::optional<LabelSelector>
-      selector;  // absent selects nothing, empty selects the whole namespace
+  std::optional<LabelSelector> selector;  // absent selects nothing, empty the whole namespace
   std::optional<IntOrString> max_unavailable;
   std::optional<std::string> unhealthy_pod_eviction_policy;
   friend bool operator==(const PodDisruptionBudgetSpec&, const PodDisruptionBudgetSpec&) = default;

@@ -10,6 +10,7 @@ struct Fields<model::PodDisruptionBudgetSpec> {
   using T = model::PodDisruptionBudgetSpec;
   static constexpr auto kTable = std::tuple{
       Field<1>("minAvailable", &T::min_available),
+      Field<2>("selector", &T::selector),
       Field<3>("maxUnavailable", &T::max_unavailable),
       Field<4>("unhealthyPodEvictionPolicy", &T::unhealthy_pod_eviction_policy),
   };
