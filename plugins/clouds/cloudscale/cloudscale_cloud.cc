@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "net/url.h"
 #include "plugins/clouds/cloudscale/provider_id.h"
 
 namespace coppice::clouds::cloudscale {
@@ -12,29 +13,12 @@ namespace {
 // How long a name stays in mind, far longer than anybody repeats an order.
 constexpr Duration kRememberSent = std::chrono::hours(2);
 
-// All but letters, digits and -._~ as %XX, so that no tag can become another parameter.
-std::string PercentEncode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                       (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' ||
-                       byte == '~';
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", byte);
-    }
-  }
-  return out;
-}
-
 std::string ListPath(const cloud::Tags& tags) {
   std::string path = "servers";
   char separator = '?';
   for (const auto& [key, value] : tags) {
-    path += fmt::format("{}{}={}", std::exchange(separator, '&'), PercentEncode("tag:" + key),
-                        PercentEncode(value));
+    path += fmt::format("{}{}={}", std::exchange(separator, '&'), net::PercentEncode("tag:" + key),
+                        net::PercentEncode(value));
   }
   return path;
 }
