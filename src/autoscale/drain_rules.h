@@ -1,0 +1,118 @@
+// Drain rules: what happens to each pod of a node that is to go, and whether one of them keeps it.
+//
+// Twelve rules, asked in the order of one list (DefaultDrainRules); the first that has an opinion
+// decides. A pod without one is movable. Pure: reads pods, controllers and budgets, changes
+// nothing.
+
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "autoscale/options.h"
+#include "autoscale/pdb_tracker.h"
+#include "base/clock.h"
+#include "model/objects.h"
+
+namespace coppice::autoscale {
+
+enum class DrainOutcome {
+  kUndefined,          // this rule does not care
+  kOk,                 // may go; nothing later is asked
+  kSkip,               // stays on the machine and dies with it
+  kWaitForCompletion,  // the node goes when this pod has ended by itself
+  kBlock,              // keeps the node
+};
+
+enum class BlockingReason {
+  kNone,
+  kControllerNotFound,
+  kMinReplicasReached,
+  kNotReplicated,
+  kLocalStorageRequested,
+  kNotSafeToEvictAnnotation,
+  kUnmovableKubeSystemPod,
+  kNotEnoughPdb,
+  kUnexpectedError,
+};
+std::string_view ToString(BlockingReason reason);  // upstream's spelling
+
+struct DrainVerdict {
+  DrainOutcome outcome = DrainOutcome::kUndefined;
+  BlockingReason reason = BlockingReason::kNone;
+  std::string text = {};  // of a block: a sentence with names and numbers
+  // If not empty: this verdict waits, and holds if a later rule says one of these.
+  std::vector<DrainOutcome> overrides = {};
+  std::string_view rule = {};  // who decided; set by JudgePod
+};
+
+// Who makes pods, as far as rules ask about them.
+class Controllers {
+ public:
+  virtual ~Controllers() = default;
+  struct Found {
+    std::optional<int32_t> replicas;  // of kinds that have them
+  };
+  // Kinds: ReplicationController, ReplicaSet, StatefulSet, DaemonSet, Job.
+  virtual std::optional<Found> Find(std::string_view kind, std::string_view namespace_,
+                                    std::string_view name) const = 0;
+};
+
+// Controllers as listed: filled once, then asked.
+class ListedControllers final : public Controllers {
+ public:
+  void Add(std::string_view kind, const model::ObjectMeta& meta,
+           std::optional<int32_t> replicas = {});
+  std::optional<Found> Find(std::string_view kind, std::string_view namespace_,
+                            std::string_view name) const override;
+
+ private:
+  std::unordered_map<std::string, Found> by_key_;
+};
+
+struct DrainContext {
+  const PdbTracker& budgets;
+  const Controllers* controllers = nullptr;  // null: not known, and not asked about
+  TimePoint now;
+};
+
+struct DrainRule {
+  std::string_view name;
+  std::function<DrainVerdict(const model::Pod&, const DrainContext&)> judge;
+};
+
+// Which of the rules apply, and their numbers.
+struct DrainOptions {
+  bool skip_nodes_with_system_pods = true;
+  bool skip_nodes_with_local_storage = true;
+  bool skip_nodes_with_custom_controller_pods = true;
+  int min_replica_count = 0;
+  Duration blocking_system_pod_timeout = std::chrono::hours(1);
+
+  static DrainOptions From(const Options& options);
+};
+
+std::vector<DrainRule> DefaultDrainRules(const DrainOptions& options);
+
+DrainVerdict JudgePod(const std::vector<DrainRule>& rules, const model::Pod& pod,
+                      const DrainContext& context);
+
+// What becomes of a node's pods, in their order, up to the first that blocks.
+struct PodsToMove {
+  std::vector<const model::Pod*> movable;
+  std::vector<const model::Pod*> daemon_set;     // not moved; evicted if asked for
+  std::vector<const model::Pod*> on_completion;  // waited for
+  const model::Pod* blocking = nullptr;
+  DrainVerdict blocked_by;  // if there is a blocking pod
+};
+PodsToMove FindPodsToMove(const std::vector<DrainRule>& rules,
+                          const std::vector<const model::Pod*>& pods, const DrainContext& context);
+
+// Terminating for longer than its grace period and a margin: as good as gone.
+bool IsLongTerminating(const model::Pod& pod, TimePoint now);
+
+}  // namespace coppice::autoscale
