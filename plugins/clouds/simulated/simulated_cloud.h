@@ -1,0 +1,75 @@
+// SimulatedCloud: machines that exist only as entries with times. They take time to boot and to go,
+// cost money, run out of stock and quota, and fail with the probabilities of its options, all drawn
+// from one seed. Time is the Clock's, so a day is a test of milliseconds; on a real clock it is the
+// default cloud of everything that needs none.
+//
+// Thread-safe. An order that is repeated under the name of a living machine is answered with it.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "base/rng.h"
+#include "cloud/cloud.h"
+#include "plugins/clouds/simulated/options.h"
+
+namespace coppice::clouds::simulated {
+
+class SimulatedCloud final : public cloud::Cloud {
+ public:
+  SimulatedCloud(Options options, Clock& clock, uint64_t seed, Metrics& metrics);
+
+  Result<std::vector<cloud::Machine>> List(const cloud::Tags& tags, Deadline deadline) override;
+  Result<cloud::Machine> Create(const cloud::MachineSpec& spec, Deadline deadline) override;
+  Status Delete(const cloud::ProviderId& id, Deadline deadline) override;
+  Result<std::vector<cloud::Flavor>> Flavors(Deadline deadline) override;
+  bool OwnsId(const cloud::ProviderId& id) const override;
+  Result<std::vector<std::string>> Validate(const cloud::GroupConfig& group,
+                                            Deadline deadline) override;
+  std::string GpuLabel() const override { return "simulated.coppice/gpu"; }
+
+  // What all machines together have cost until now.
+  double spent() const;
+
+ private:
+  struct Entry {
+    cloud::Machine machine;  // its state is worked out when somebody looks
+    TimePoint ready_at;
+    bool ends_failed = false;
+    TimePoint listed_from;
+    TimePoint gone_at = TimePoint::max();  // being deleted if it has one
+    double price_per_hour = 0;
+  };
+
+  // Waits as long as the network would; false: the caller is gone before the answer.
+  bool Travel(Deadline deadline);
+  cloud::Machine Now(const Entry& entry, TimePoint now) const;
+  void Bury(TimePoint now);  // forgets what has gone; with the lock held, as all below
+  const SoldFlavor* Find(std::string_view flavor) const;
+  bool InStock(const SoldFlavor& sold, std::string_view zone, TimePoint now) const;
+  Status CheckOrder(const cloud::MachineSpec& spec, TimePoint now);
+  Entry& Make(const cloud::MachineSpec& spec, TimePoint now);
+  Status Count(std::string_view operation, Status status) const;
+
+  const Options options_;
+  Clock& clock_;
+  Metrics& metrics_;
+  const TimePoint started_;
+
+  mutable std::mutex mutex_;
+  SeededRng rng_;
+  std::map<cloud::ProviderId, Entry> machines_;
+  std::map<std::string, cloud::ProviderId> by_name_;  // the living
+  std::map<std::string, int64_t> by_flavor_;          // how many live
+  uint64_t made_ = 0;
+  double buried_cost_ = 0;
+};
+
+}  // namespace coppice::clouds::simulated
