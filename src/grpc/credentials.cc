@@ -5,7 +5,6 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
-#include <sys/stat.h>
 
 #include <ctime>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/file_signature.h"
 
 namespace coppice::grpc {
 namespace {
@@ -106,23 +106,8 @@ Result<std::shared_ptr<CertificateStore>> CertificateStore::Open(TlsFiles files,
   return store;
 }
 
-// Follows symbolic links: Kubernetes swaps the link `..data`, which changes device, inode and times
-// here though the path stays. Equal times at equal size within one tick of the file system are told
-// apart by the inode, for every tool that replaces a file makes a new one.
 std::string CertificateStore::Signature() const {
-  std::string signature;
-  for (const std::string* path : {&files_.cert_file, &files_.key_file, &files_.ca_file}) {
-    struct stat info{};
-    if (stat(path->c_str(), &info) != 0) info = {};
-    for (const int64_t number :
-         {static_cast<int64_t>(info.st_dev), static_cast<int64_t>(info.st_ino),
-          static_cast<int64_t>(info.st_size), static_cast<int64_t>(info.st_mtim.tv_sec),
-          static_cast<int64_t>(info.st_mtim.tv_nsec), static_cast<int64_t>(info.st_ctim.tv_sec),
-          static_cast<int64_t>(info.st_ctim.tv_nsec)}) {
-      signature += std::to_string(number) + ",";
-    }
-  }
-  return signature;
+  return FileSignature({files_.cert_file, files_.key_file, files_.ca_file});
 }
 
 std::shared_ptr<const TlsMaterial> CertificateStore::Current() {

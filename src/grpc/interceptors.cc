@@ -105,7 +105,7 @@ Handler WithAllowedClients(Handler next, const InterceptorOptions& options) {
     return Status(
         Code::kPermissionDenied,
         "client certificate " + (names.empty() ? "without a name" : "'" + Join(names, ", ") + "'") +
-            " is not in tls.allowedClients; add its name there or use another certificate");
+            " is not in tls.allowedClientNames; add its name there or use another certificate");
   };
 }
 

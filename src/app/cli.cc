@@ -1,0 +1,105 @@
+// The command line. CLI11 stays in this file: it is slow to compile.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/commands/commands.h"
+#include "app/main.h"
+#include "app/version.h"
+
+namespace coppice::app {
+namespace {
+
+// Go's flag package takes "-config=x" for "--config=x", and the Go provider's manifests use both.
+// One dash and one letter stays as it is.
+std::string FromGoStyle(const std::string& argument) {
+  const bool one_dash = argument.size() > 2 && argument[0] == '-' && argument[1] != '-';
+  return one_dash && !(argument[1] >= '0' && argument[1] <= '9') ? "-" + argument : argument;
+}
+
+// The log flags of the Go provider. `-v` chooses the level; the others steer files that we do not
+// write and are accepted so that its manifests work unchanged.
+struct KlogFlags {
+  int verbosity = 0;
+  std::vector<std::string> ignored_text = std::vector<std::string>(16);
+  bool ignored_flag = false;
+
+  void AddTo(CLI::App& app) {
+    app.add_option("-v,--v", verbosity, "log verbosity; 5 and above logs every call")->group("Log");
+    size_t i = 0;
+    for (const char* name :
+         {"--vmodule", "--stderrthreshold", "--log_dir", "--log_file", "--log_file_max_size",
+          "--log_backtrace_at", "--log-flush-frequency"}) {
+      app.add_option(name, ignored_text[i++], "accepted for compatibility, no effect")->group("");
+    }
+    for (const char* name :
+         {"--logtostderr", "--alsologtostderr", "--skip_headers", "--skip_log_headers",
+          "--add_dir_header", "--one_output", "--legacy_stderr_threshold_behavior"}) {
+      app.add_flag(name, ignored_flag, "accepted for compatibility, no effect")->group("");
+    }
+  }
+  LogLevel level() const { return verbosity >= 5 ? LogLevel::kDebug : LogLevel::kInfo; }
+};
+
+int Parse(CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = argc - 1; i > 0; --i)
+    arguments.push_back(FromGoStyle(argv[i]));  // CLI11 wants them reversed
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error, std::cout, std::cerr);
+    return code == 0 ? 0 : 2;
+  }
+  return -1;
+}
+
+}  // namespace
+
+int Main(int argc, char** argv, Plugins& plugins) {
+  if (const Status registered = plugins.clouds.Check(); !registered.ok()) {
+    std::fprintf(stderr, "coppice: %s\n", registered.message().c_str());
+    return 1;
+  }
+  CLI::App app("Coppice makes a Kubernetes cluster grow and shrink.", "coppice");
+  app.set_version_flag("--version", std::string("coppice ") + kVersion);
+  app.require_subcommand(1);
+
+  ProviderCommand provider;
+  KlogFlags klog;
+  auto* provider_app =
+      app.add_subcommand("provider", "serve a cloud to Cluster Autoscaler over externalgrpc");
+  provider_app->add_option("--config", provider.config, "configuration file (YAML)")->required();
+  provider_app->add_option("--metrics-addr", provider.metrics_addr,
+                           "address of /metrics, /healthz and /readyz (default :9090)");
+  provider_app->add_flag("--insecure", provider.insecure,
+                         "allow plaintext, on a loopback address only");
+  klog.AddTo(*provider_app);
+
+  ValidateCommand validate;
+  auto* validate_app =
+      app.add_subcommand("validate", "check configuration files, with line numbers");
+  validate_app->add_option("FILE", validate.files, "configuration file of `coppice provider`")
+      ->required();
+
+  RunCommand run;
+  auto* run_app = app.add_subcommand(
+      "run", "play an hour of scaling against the provider on the simulated cloud, in seconds");
+  run_app->add_option("--seed", run.seed, "of the load and of the cloud's faults")
+      ->capture_default_str();
+  run_app->add_flag("--verbose", run.verbose, "a line for every call");
+
+  if (const int code = Parse(app, argc, argv); code >= 0) return code;
+  if (provider_app->parsed()) {
+    provider.log_level = klog.level();
+    return RunProvider(provider, plugins);
+  }
+  if (validate_app->parsed()) return RunValidate(validate, plugins);
+  return RunDemo(run, plugins);
+}
+
+}  // namespace coppice::app

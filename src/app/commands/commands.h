@@ -1,0 +1,38 @@
+// The commands of the program, each with the options that its flags fill. Exit codes as main.h
+// says.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/plugins.h"
+#include "base/log.h"
+
+namespace coppice::app {
+
+struct ProviderCommand {
+  std::string config;
+  std::optional<std::string> metrics_addr;  // unset: the file's metricsListen, else :9090
+  bool insecure = false;                    // plaintext on a loopback port
+  LogLevel log_level = LogLevel::kInfo;
+};
+// Serves a cloud over externalgrpc until SIGTERM or SIGINT.
+int RunProvider(const ProviderCommand& command, Plugins& plugins);
+
+struct ValidateCommand {
+  std::vector<std::string> files;
+};
+// Prints every complaint about the files; an unknown key is an error here.
+int RunValidate(const ValidateCommand& command, Plugins& plugins);
+
+struct RunCommand {
+  uint64_t seed = 1;
+  bool verbose = false;  // a line per call instead of per event
+};
+// An hour of scaling on the simulated cloud, over the real wire, on a simulated clock.
+int RunDemo(const RunCommand& command, Plugins& plugins);
+
+}  // namespace coppice::app

@@ -1,0 +1,72 @@
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "app/commands/commands.h"
+#include "app/provider_config.h"
+#include "base/rng.h"
+#include "cloud/cloud_node_groups.h"
+
+namespace coppice::app {
+namespace {
+
+// Reads the file as the provider would, and whatever needs no network: the cloud's own part by
+// making the cloud, which checks its configuration and connects to nothing.
+Status Judge(const std::string& file, const Plugins& plugins, yaml::Problems& problems) {
+  const auto config =
+      TRY(LoadProviderConfig(file, [](const char* name) { return std::getenv(name); }, problems));
+  TRY(cloud::CheckGroups(config.groups, config.cluster_tag));
+  SystemClock clock;
+  const Log log = Log::Null();
+  SeededRng rng(1);
+  Metrics metrics;
+  const auto made =
+      plugins.clouds.Make(config.cloud_kind, cloud::CloudContext{.clock = clock,
+                                                                 .rng = rng,
+                                                                 .log = log,
+                                                                 .metrics = metrics,
+                                                                 .config = config.cloud,
+                                                                 .problems = problems});
+  // A token that is missing here, where nothing runs, is no mistake of the file's.
+  if (made.code() == Code::kFailedPrecondition) {
+    std::fprintf(stderr, "%s: note: %s\n", file.c_str(), made.status().message().c_str());
+    return Status::Ok();
+  }
+  TRY(made.status());
+  return Status::Ok();
+}
+
+// An unknown key is a slip of the pen, which starting forgives and checking does not. Other
+// warnings are advice.
+bool IsError(const yaml::Problem& problem) {
+  return problem.severity == yaml::Severity::kError || problem.text.rfind("unknown key", 0) == 0;
+}
+
+bool Validate(const std::string& file, const Plugins& plugins) {
+  yaml::Problems problems;
+  const Status status = Judge(file, plugins, problems);
+  bool good = status.ok();
+  for (yaml::Problem problem : problems.all()) {
+    if (IsError(problem)) {
+      problem.severity = yaml::Severity::kError;
+      good = false;
+    }
+    std::fprintf(stderr, "%s\n", problem.ToString().c_str());
+  }
+  // What is not tied to a place in the file.
+  if (!status.ok() && !problems.has_errors()) {
+    std::fprintf(stderr, "%s: error: %s\n", file.c_str(), status.message().c_str());
+  }
+  std::printf("%s: %s\n", file.c_str(), good ? "good" : "not usable");
+  return good;
+}
+
+}  // namespace
+
+int RunValidate(const ValidateCommand& command, Plugins& plugins) {
+  bool all_good = true;
+  for (const std::string& file : command.files) all_good = Validate(file, plugins) && all_good;
+  return all_good ? 0 : 1;
+}
+
+}  // namespace coppice::app
