@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace coppice::cluster {
 
@@ -25,8 +26,19 @@ std::string_view World::NodeNamed(const model::Pod& pod) {
   return pod.status.nominated_node_name;
 }
 
-void World::UpsertNode(NodePtr node) {
+bool World::Hold(std::function<void()> change) {
+  if (snapshot_.forks() == 0) return false;
+  held_.push_back(std::move(change));
+  return true;
+}
+
+void World::ApplyHeld() {
   CHECK(snapshot_.forks() == 0);
+  for (auto& change : std::exchange(held_, {})) change();
+}
+
+void World::UpsertNode(NodePtr node) {
+  if (Hold([this, node] { UpsertNode(node); })) return;
   const std::string name = node->metadata.name;
   const NodeIndex known = snapshot_.FindNode(name);
   if (known != kNone) {
@@ -44,10 +56,10 @@ void World::UpsertNode(NodePtr node) {
   for (const auto& [place, entry] : pods) PlaceIfPossible(*entry);
 }
 
-bool World::DeleteNode(std::string_view name) {
-  CHECK(snapshot_.forks() == 0);
+void World::DeleteNode(std::string_view name) {
+  if (Hold([this, name = std::string(name)] { DeleteNode(name); })) return;
   const NodeIndex node = snapshot_.FindNode(name);
-  if (node == kNone) return false;
+  if (node == kNone) return;
   // Its pods stay known until their own deletion arrives, and wait for a node of that name.
   const std::vector<PodIndex> pods(snapshot_.pods_on(node).begin(), snapshot_.pods_on(node).end());
   for (const PodIndex pod : pods) {
@@ -57,7 +69,6 @@ bool World::DeleteNode(std::string_view name) {
   }
   snapshot_.RemoveNode(node);
   nodes_.Erase("", name);
-  return true;
 }
 
 void World::PlaceIfPossible(PodEntry& entry) {
@@ -74,6 +85,11 @@ void World::PlaceIfPossible(PodEntry& entry) {
 
 void World::Withdraw(PodEntry& entry) {
   unbound_.erase(entry.place);
+  const auto bound = bound_.find(entry.pod->spec.node_name);
+  if (bound != bound_.end()) {
+    bound->second.erase(entry.place);
+    if (bound->second.empty()) bound_.erase(bound);
+  }
   const auto waiting = waiting_.find(std::string(NodeNamed(*entry.pod)));
   if (waiting != waiting_.end()) {
     waiting->second.erase(entry.place);
@@ -82,7 +98,7 @@ void World::Withdraw(PodEntry& entry) {
 }
 
 void World::UpsertPod(PodPtr pod) {
-  CHECK(snapshot_.forks() == 0);
+  if (Hold([this, pod] { UpsertPod(pod); })) return;
   auto& slot = pods_[Key(pod->metadata.namespace_, pod->metadata.name)];
   if (!slot.entry) {
     slot.entry = std::make_unique<PodEntry>();
@@ -111,13 +127,17 @@ void World::UpsertPod(PodPtr pod) {
     if (moved && snapshot_.node_of(entry.index) != kNone) snapshot_.Unplace(entry.index);
     if (snapshot_.node_of(entry.index) == kNone) PlaceIfPossible(entry);
   }
-  if (entry.pod->spec.node_name.empty()) unbound_.emplace(entry.place, &entry);
+  if (entry.pod->spec.node_name.empty()) {
+    unbound_.emplace(entry.place, &entry);
+  } else {
+    bound_[entry.pod->spec.node_name].emplace(entry.place, &entry);
+  }
 }
 
-bool World::DeletePod(std::string_view namespace_, std::string_view name) {
-  CHECK(snapshot_.forks() == 0);
+void World::DeletePod(std::string_view namespace_, std::string_view name) {
+  if (Hold([this, ns = std::string(namespace_), n = std::string(name)] { DeletePod(ns, n); })) return;
   const auto it = pods_.find(Key(namespace_, name));
-  if (it == pods_.end()) return false;
+  if (it == pods_.end()) return;
   PodEntry& entry = *it->second.entry;
   Withdraw(entry);
   if (entry.index != kNone) {
@@ -125,7 +145,6 @@ bool World::DeletePod(std::string_view namespace_, std::string_view name) {
     snapshot_.RemovePod(entry.index);
   }
   pods_.erase(it);
-  return true;
 }
 
 PodPtr World::FindPod(std::string_view namespace_, std::string_view name) const {
@@ -145,6 +164,14 @@ std::vector<const World::PodEntry*> World::Pods() const {
   all.reserve(pods_.size());
   for (const auto& [key, slot] : pods_) all.push_back(slot.entry.get());
   std::ranges::sort(all, {}, &PodEntry::place);
+  return all;
+}
+
+std::vector<const World::PodEntry*> World::BoundTo(std::string_view node_name) const {
+  std::vector<const PodEntry*> all;
+  const auto bound = bound_.find(std::string(node_name));
+  if (bound == bound_.end()) return all;
+  for (const auto& [place, entry] : bound->second) all.push_back(entry);
   return all;
 }
 

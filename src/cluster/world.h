@@ -8,7 +8,8 @@
 // for) and the policy lets it count; one whose node is not there yet waits for it. Pods without a
 // node are known to the snapshot, unplaced, so that their shapes are interned.
 //
-// One thread only, and no change while the snapshot has an open fork: whoever plans reverts first.
+// One thread only. A change that comes while the snapshot has an open fork waits until ApplyHeld(): whoever
+// plans reverts first and then lets the news in.
 
 #pragma once
 
@@ -101,10 +102,13 @@ class World {
   Snapshot& snapshot() { return snapshot_; }
   const Snapshot& snapshot() const { return snapshot_; }
 
+  // What came while a fork was open. Call without one.
+  void ApplyHeld();
+
   void UpsertNode(NodePtr node);
-  bool DeleteNode(std::string_view name);
+  void DeleteNode(std::string_view name);
   void UpsertPod(PodPtr pod);
-  bool DeletePod(std::string_view namespace_, std::string_view name);
+  void DeletePod(std::string_view namespace_, std::string_view name);
 
   std::vector<NodePtr> Nodes() const { return nodes_.List(); }
   NodePtr FindNode(std::string_view name) const { return nodes_.Find("", name); }
@@ -121,6 +125,8 @@ class World {
   std::vector<const PodEntry*> Unbound() const;
   // All of them, in list order.
   std::vector<const PodEntry*> Pods() const;
+  // Pods with this spec.nodeName, in list order, whether they count or not.
+  std::vector<const PodEntry*> BoundTo(std::string_view node_name) const;
   // The object behind a pod of the snapshot; null for one that a plan made up.
   const PodEntry* EntryOf(PodIndex index) const;
   // What is on a node now, in the order in which peers list it: bound pods in list order, nominated
@@ -141,6 +147,7 @@ class World {
     std::unique_ptr<PodEntry> entry;  // stays where it is while the map grows
   };
 
+  bool Hold(std::function<void()> change);  // true: a fork is open, it waits
   static std::string_view NodeNamed(const model::Pod& pod);  // bound to, else nominated for
   void PlaceIfPossible(PodEntry& entry);
   void Withdraw(PodEntry& entry);
@@ -150,10 +157,12 @@ class World {
   OrderedObjects<model::Node> nodes_;
   std::unordered_map<std::string, Slot> pods_;  // by namespace/name
   std::map<uint64_t, PodEntry*> unbound_;       // by place
+  std::unordered_map<std::string, std::map<uint64_t, PodEntry*>> bound_;  // by spec.nodeName
   std::vector<PodEntry*> by_index_;             // by PodIndex
   std::unordered_map<std::string, std::map<uint64_t, PodEntry*>>
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;
+  std::vector<std::function<void()>> held_;
 };
 
 }  // namespace coppice::cluster

@@ -1,0 +1,56 @@
+// Writer: the door out. All that an engine asks the API server to change, and the few things it must ask it
+// directly because a cached answer would not do.
+//
+// Called on the decision thread; each call is a coroutine that ends when the answer is there. Implemented by
+// the Kubernetes edge and by fakes.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/task.h"
+#include "model/node.h"
+
+namespace coppice::cluster {
+
+struct NodeChange {
+  std::vector<model::Taint> add_taints;
+  std::vector<std::string> remove_taints;  // keys
+  std::optional<bool> unschedulable;
+};
+
+struct PodName {
+  std::string namespace_;
+  std::string name;
+  friend bool operator==(const PodName&, const PodName&) = default;
+};
+
+struct Event {
+  std::string kind;  // of the object it is about: ConfigMap, Node, Pod
+  std::string namespace_;
+  std::string name;
+  std::string uid;
+  std::string type;  // Normal, Warning
+  std::string reason;
+  std::string text;
+};
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+
+  // Read, change, write, and again when somebody else was faster.
+  virtual Task<Status> ChangeNode(std::string node, NodeChange change) = 0;
+  // NotFound: already gone. ResourceExhausted: a budget does not allow it now.
+  virtual Task<Status> Evict(PodName pod, int64_t grace_period_seconds) = 0;
+  // The node that the pod is on right now; absent: the pod is gone.
+  virtual Task<Result<std::optional<std::string>>> WhereIs(PodName pod) = 0;
+  // Never fails the caller: an event that cannot be written is logged and dropped.
+  virtual void Emit(Event event) = 0;
+};
+
+}  // namespace coppice::cluster
