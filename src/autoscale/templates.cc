@@ -4,10 +4,10 @@
 #include <array>
 #include <set>
 
-#include "autoscale/pod_kinds.h"
 #include "autoscale/readiness.h"
 #include "model/node_selector.h"
 #include "model/taints.h"
+#include "pack/pod_kinds.h"
 
 namespace coppice::autoscale {
 
@@ -52,21 +52,6 @@ bool PreemptsAsNodeCritical(const model::Pod& pod) {
          pod.spec.preemption_policy.value_or("PreemptLowerPriority") == "PreemptLowerPriority";
 }
 
-model::Pod Renamed(const model::Pod& pod, std::string_view node_name, std::string_view suffix) {
-  model::Pod copy = pod;
-  copy.metadata.name += '-';
-  copy.metadata.name += suffix;
-  copy.metadata.uid = copy.metadata.name;  // unique in the simulation, and that is all it has to be
-  copy.spec.node_name = node_name;
-  return copy;
-}
-
-void Rename(model::Node& node, std::string name) {
-  node.metadata.labels["kubernetes.io/hostname"] = name;
-  node.metadata.uid = name;
-  node.metadata.name = std::move(name);
-}
-
 }  // namespace
 
 bool ShouldRunOn(const model::DaemonSet& daemon_set, const model::Node& node) {
@@ -85,15 +70,15 @@ NodeTemplate MakeTemplate(const TemplateSource& source, std::string_view group,
   made.node = *source.node;
   std::string name = "template-node-for-";
   name.append(group).append("-").append(suffix);
-  Rename(made.node, std::move(name));
+  pack::Rename(made.node, std::move(name));
   if (ignore_unschedulable) made.node.spec.unschedulable = false;
   made.node.spec.taints = taints.Sanitize(made.node.spec.taints);
 
   std::set<std::string_view> running;  // uids of DaemonSets
   for (const model::Pod* pod : source.pods) {
     if (pod->metadata.deletion_timestamp) continue;
-    if (IsMirrorPod(*pod) || IsDaemonSetPod(*pod)) {
-      made.pods.push_back(Renamed(*pod, made.node.metadata.name, suffix));
+    if (pack::IsMirrorPod(*pod) || pack::IsDaemonSetPod(*pod)) {
+      made.pods.push_back(pack::Renamed(*pod, made.node.metadata.name, suffix));
     }
     const model::OwnerReference* owner = model::ControllerOf(pod->metadata);
     if (owner != nullptr && owner->kind == "DaemonSet") running.insert(owner->uid);
@@ -107,7 +92,7 @@ NodeTemplate MakeTemplate(const TemplateSource& source, std::string_view group,
                                       .name = daemon_set->metadata.name,
                                       .uid = daemon_set->metadata.uid,
                                       .controller = true}};
-    made.pods.push_back(Renamed(pod, made.node.metadata.name, suffix));
+    made.pods.push_back(pack::Renamed(pod, made.node.metadata.name, suffix));
   }
   // Only now, after the DaemonSets have been asked: no selector of theirs may see it.
   made.node.metadata.labels[kTemplateLabel] = "true";
@@ -126,15 +111,6 @@ void FillDeprecatedLabels(model::Labels& labels) {
       labels[deprecated] = copy;
     }
   }
-}
-
-NodeTemplate FreshCopy(const NodeTemplate& node_template, std::string_view suffix) {
-  NodeTemplate copy = node_template;
-  std::string name = node_template.node.metadata.name;
-  name.append("-").append(suffix);
-  Rename(copy.node, std::move(name));
-  for (model::Pod& pod : copy.pods) pod = Renamed(pod, copy.node.metadata.name, suffix);
-  return copy;
 }
 
 Templates::Templates(const Options& options, cloud::NodeGroups& groups, Rng& rng)

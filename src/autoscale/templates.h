@@ -19,17 +19,15 @@
 #include "cloud/node_groups.h"
 #include "cluster/world.h"
 #include "model/objects.h"
+#include "pack/node_template.h"
 
 namespace coppice::autoscale {
 
 inline constexpr std::string_view kTemplateLabel = "cluster-autoscaler.kubernetes.io/template-node";
 inline constexpr std::string_view kUpcomingAnnotation = "cluster-autoscaler.k8s.io/upcoming-node";
 
-struct NodeTemplate {
-  model::Node node;
-  std::vector<model::Pod> pods;
-};
-using TemplatePtr = std::shared_ptr<const NodeTemplate>;
+using pack::NodeTemplate;
+using pack::TemplatePtr;
 
 struct TemplateSource {
   const model::Node* node = nullptr;
@@ -50,9 +48,6 @@ NodeTemplate MakeTemplate(const TemplateSource& source, std::string_view group,
 
 // Zone, region and instance type under their old names, where the provider gave only the new ones.
 void FillDeprecatedLabels(model::Labels& labels);
-
-// A copy that can stand in the cluster beside others of the same template: <name>-<suffix>.
-NodeTemplate FreshCopy(const NodeTemplate& node_template, std::string_view suffix);
 
 // Would the DaemonSet controller run this DaemonSet's pod on the node (name, affinity, taints)?
 bool ShouldRunOn(const model::DaemonSet& daemon_set, const model::Node& node);

@@ -46,6 +46,16 @@ double Unfitness(int64_t preferred_cpu_millis, const model::Node& node) {
   return std::fmax(preferred / actual, actual / preferred);
 }
 
+bool HasGpus(const model::Node& node, std::string_view label) {
+  if (!label.empty() && node.metadata.labels.contains(label)) return true;
+  for (const std::string_view resource : {"nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe",
+                                          "amd.com/gpu", "microsoft.com/directx"}) {
+    const model::Quantity* quantity = node.status.allocatable.Find(resource);
+    if (quantity != nullptr && !quantity->IsZero()) return true;
+  }
+  return false;
+}
+
 class Price final : public expand::Expander {
  public:
   explicit Price(const expand::ExpanderContext& context) : clock_(context.clock), groups_(*context.groups) {}
@@ -69,7 +79,7 @@ class Price final : public expand::Expander {
       const double unfitness = Unfitness(preferred, *option->node);
       double suppressed =
           (unfitness - 1.0) * (1.0 - std::tanh((option->node_count - 1) / kSuppressionNodes)) + 1.0;
-      if (!gpu_label.empty() && option->node->metadata.labels.contains(gpu_label)) suppressed = kGpuUnfitness;
+      if (HasGpus(*option->node, gpu_label)) suppressed = kGpuUnfitness;
       score *= suppressed;
       if (!option->exists) score *= kNotExistingFactor;
       if (best.empty() || score == best_score) {

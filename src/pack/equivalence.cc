@@ -1,12 +1,12 @@
-#include "autoscale/equivalence.h"
+#include "pack/equivalence.h"
 
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
-#include "autoscale/pod_kinds.h"
+#include "pack/pod_kinds.h"
 
-namespace coppice::autoscale {
+namespace coppice::pack {
 
 namespace {
 
@@ -61,4 +61,4 @@ std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPo
   return groups;
 }
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::pack

@@ -1,4 +1,4 @@
-// What kind of pod is this, for the autoscaler's rules: mirror, DaemonSet, expendable, ...
+// What kind of pod is this, for the rules of packing and draining: mirror, DaemonSet, expendable, ...
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 #include "model/pod.h"
 
-namespace coppice::autoscale {
+namespace coppice::pack {
 
 inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 inline constexpr std::string_view kDaemonSetPodAnnotation =
@@ -21,4 +21,4 @@ bool IsStaticPod(const model::Pod& pod);
 // So unimportant that it neither causes a scale-up nor prevents a scale-down.
 bool IsExpendable(const model::Pod& pod, int32_t priority_cutoff);
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::pack

@@ -1,6 +1,6 @@
-#include "autoscale/pod_kinds.h"
+#include "pack/pod_kinds.h"
 
-namespace coppice::autoscale {
+namespace coppice::pack {
 
 bool IsMirrorPod(const model::Pod& pod) { return pod.metadata.annotations.contains(kMirrorAnnotation); }
 
@@ -20,4 +20,4 @@ bool IsExpendable(const model::Pod& pod, int32_t priority_cutoff) {
   return pod.spec.priority && *pod.spec.priority < priority_cutoff;
 }
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::pack

@@ -7,7 +7,7 @@
 #include "cluster/world.h"
 #include "model/pod.h"
 
-namespace coppice::autoscale {
+namespace coppice::pack {
 
 // A pending pod: the object, and its index in the snapshot.
 struct PendingPod {
@@ -24,4 +24,4 @@ bool SameForScheduling(const model::Pod& a, const model::Pod& b);
 // Pods without a controller and DaemonSet pods are groups of one.
 std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPod>& pods);
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::pack

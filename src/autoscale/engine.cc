@@ -1,0 +1,277 @@
+#include "autoscale/engine.h"
+
+#include <algorithm>
+
+#include "autoscale/engine_pass.h"
+#include "autoscale/gpu.h"
+#include "autoscale/readiness.h"
+#include "pack/pod_kinds.h"
+
+namespace coppice::autoscale {
+
+namespace {
+
+constexpr Duration kInstanceRefresh = std::chrono::minutes(2);
+constexpr Duration kBootGrace = std::chrono::hours(1);  // no cool-down at the start of the process
+
+bool Lists(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// "" stands for the default scheduler wherever that is listed.
+bool ListsScheduler(const std::vector<std::string>& names, std::string_view scheduler) {
+  return Lists(names, scheduler) || (scheduler.empty() && Lists(names, "default-scheduler"));
+}
+
+const model::PodCondition* Scheduled(const model::Pod& pod) {
+  const auto it = std::ranges::find(pod.status.conditions, "PodScheduled", &model::PodCondition::type);
+  return it == pod.status.conditions.end() ? nullptr : &*it;
+}
+
+bool IsUnschedulable(const model::Pod& pod) {
+  const model::PodCondition* condition = Scheduled(pod);
+  return condition != nullptr && condition->status == "False" && condition->reason == "Unschedulable";
+}
+
+// A scheduler that does not say "Unschedulable" is taken at its silence.
+bool IsUnprocessed(const model::Pod& pod) {
+  const model::PodCondition* condition = Scheduled(pod);
+  return condition == nullptr || (condition->status == "False" && condition->reason.empty());
+}
+
+}  // namespace
+
+bool Engine::Counts(const Options& options, const model::Pod& pod) {
+  if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") return false;
+  if (!options.allowed_scheduler_names.empty() &&
+      !ListsScheduler(options.allowed_scheduler_names, pod.spec.scheduler_name)) {
+    return false;
+  }
+  return !pack::IsExpendable(pod, options.expendable_pods_priority_cutoff);
+}
+
+Engine::Engine(Parts parts)
+    : parts_(std::move(parts)),
+      templates_(parts_.options, parts_.groups, parts_.rng),
+      state_(
+          parts_.options, parts_.groups, [this](std::string_view group) { return OptionsOf(group); },
+          [this](std::string_view group) { return templates_.Find(group) != nullptr; }),
+      search_(parts_.world.snapshot(), parts_.filters),
+      pending_placer_(search_),
+      up_({parts_.options, parts_.groups, templates_, state_, search_, parts_.expanders,
+           parts_.executor.clock(), [this](std::string_view group) { return OptionsOf(group); },
+           parts_.first_of_tie}),
+      down_({parts_.options, parts_.groups, parts_.world, search_, parts_.executor.clock(),
+             [this](std::string_view group) { return OptionsOf(group); }}),
+      actuator_({.options = parts_.options,
+                 .cloud = parts_.cloud,
+                 .writer = parts_.writer,
+                 .executor = parts_.executor,
+                 .world = parts_.world,
+                 .options_of = [this](std::string_view group) { return OptionsOf(group); },
+                 .counts =
+                     [this](const model::Pod& pod) {
+                       return !pack::IsExpendable(pod, parts_.options.expendable_pods_priority_cutoff);
+                     },
+                 .status_event = [this](std::string_view type, std::string_view reason,
+                                        std::string text) { StatusEvent(type, reason, std::move(text)); },
+                 .removed =
+                     [this](std::string_view group, TimePoint now) {
+                       state_.RegisterScaleDown(group, now + std::chrono::minutes(5));
+                       group_scaled_down_[std::string(group)] = now;
+                       removals_.push_back(now);
+                     },
+                 .failed = [this](std::string_view group,
+                                  TimePoint now) { group_failed_[std::string(group)] = now; },
+                 .may_delete = nullptr}) {
+  const TimePoint start = parts_.executor.clock().Now();
+  last_scale_up_ = last_delete_ = last_fail_ = start - kBootGrace;
+  next_instance_refresh_ = start;
+}
+
+cloud::ScalingOptions Engine::OptionsOf(std::string_view group) {
+  const auto options = parts_.groups.Options(group, parts_.options.group_defaults);
+  return options.ok() && options->has_value() ? **options : parts_.options.group_defaults;
+}
+
+std::string Engine::GroupOf(const model::Node& node) {
+  const auto group = parts_.groups.GroupOf({node.spec.provider_id, node.metadata.name});
+  return group.ok() ? group->value_or("") : "";
+}
+
+void Engine::StatusEvent(std::string_view type, std::string_view reason, std::string text) {
+  if (!parts_.options.write_status_configmap) return;
+  parts_.writer.Emit({"ConfigMap", parts_.options.namespace_, parts_.options.status_config_map_name, "",
+                      std::string(type), std::string(reason), std::move(text)});
+}
+
+// A ready node whose devices have not appeared yet, or that still carries a startup taint, is not ready to us.
+void Engine::ListNodes(PassState& pass) {
+  const TaintConfig taints(parts_.options);
+  const std::string gpu_label = parts_.groups.GpuLabel();
+  for (const cluster::NodePtr& node : parts_.world.Nodes()) {
+    NodeOf of{node, GroupOf(*node), false};
+    of.ready = ReadinessOf(*node).ready && !node->spec.unschedulable;
+    std::string_view override_reason;
+    if (of.ready && !gpu_label.empty() && node->metadata.labels.contains(gpu_label) &&
+        AllocatableGpus(*node) == 0) {
+      override_reason = kResourceNotReady;
+    } else if (of.ready && taints.HasStartupTaint(*node)) {
+      override_reason = kStartupTaintReason;
+    }
+    if (!override_reason.empty()) {
+      of.node = std::make_shared<const model::Node>(UnreadyCopy(*node, override_reason));
+      of.ready = false;
+    }
+    pass.ready_nodes += of.ready ? 1 : 0;
+    pass.nodes.push_back(std::move(of));
+  }
+}
+
+void Engine::ListPods(PassState& pass) {
+  std::vector<pack::PendingPod> unprocessed;
+  for (const cluster::World::PodEntry* entry : parts_.world.Unbound()) {
+    const model::Pod& pod = *entry->pod;
+    if (entry->index == cluster::kNone || pod.metadata.deletion_timestamp ||
+        !pod.status.nominated_node_name.empty()) {
+      continue;
+    }
+    if (IsUnschedulable(pod)) {
+      pass.pending.push_back({entry->pod, entry->index});
+    } else if (ListsScheduler(parts_.options.bypassed_scheduler_names, pod.spec.scheduler_name) &&
+               IsUnprocessed(pod)) {
+      unprocessed.push_back({entry->pod, entry->index});
+    }
+  }
+  std::ranges::move(unprocessed, std::back_inserter(pass.pending));
+}
+
+Task<bool> Engine::Observe(PassState& pass) {
+  if (!initialized_) {
+    initialized_ = true;
+    std::vector<cluster::NodePtr> owned;
+    const std::vector<cluster::NodePtr> all = parts_.world.Nodes();
+    for (const cluster::NodePtr& node : all) {
+      if (!GroupOf(*node).empty()) owned.push_back(node);
+    }
+    ListNodes(pass);  // this pass still sees the taints that are now taken away
+    std::vector<ScaleDownPlanner::NodeOf> adopted;
+    for (const NodeOf& of : pass.nodes) adopted.push_back({of.node, of.group});
+    down_.Adopt(adopted, pass.now);
+    co_await actuator_.CleanUp(std::move(owned), all);
+  } else {
+    ListNodes(pass);
+  }
+  if (!parts_.options.scale_up_from_zero && (pass.nodes.empty() || pass.ready_nodes == 0)) {
+    down_.ForgetUnneeded();
+    StatusEvent("Warning", "ClusterUnhealthy", "Cluster has no ready nodes.");
+    co_return false;
+  }
+  ListPods(pass);
+  pass.deleting = actuator_.InProgress();
+  const coppice::Status refreshed = co_await parts_.cloud.Refresh();
+  if (!refreshed.ok()) {
+    pass.Fail("cloudProviderError", refreshed.message());
+    co_return false;
+  }
+  for (NodeOf& of : pass.nodes) of.group = GroupOf(*of.node);  // the refresh may have changed it
+  auto budgets = PdbTracker::Create(parts_.world.budgets.List());
+  if (!budgets.ok()) {
+    pass.Fail("internalError", "failed to initialize RemainingPdbTracker: " + budgets.status().message());
+    co_return false;
+  }
+  pass.budgets = std::move(*budgets);
+
+  std::vector<Templates::NodeOf> sources;
+  std::vector<ClusterState::NodeOf> nodes;
+  for (const NodeOf& of : pass.nodes) {
+    sources.push_back({of.node, of.group});
+    nodes.push_back({of.node, of.group});
+  }
+  const auto pods_of = [this](const model::Node& node) {
+    std::vector<const model::Pod*> pods;
+    const cluster::NodeIndex index = parts_.world.snapshot().FindNode(node.metadata.name);
+    if (index == cluster::kNone) return pods;
+    for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
+      if (const auto* entry = parts_.world.EntryOf(pod)) pods.push_back(entry->pod.get());
+    }
+    return pods;
+  };
+  templates_.Recompute(sources, pods_of, parts_.world.daemon_sets.List(), pass.now);
+
+  if (!parts_.options.deviations.fresh_instances && pass.now >= next_instance_refresh_) {
+    while (next_instance_refresh_ <= pass.now) next_instance_refresh_ += kInstanceRefresh;
+    state_.RefreshInstances();
+  }
+  const auto findings = state_.Update(nodes, pass.now);
+  if (!findings.ok()) {
+    down_.ForgetUnneeded();
+    pass.Fail("cloudProviderError", findings.status().message());
+    co_return false;
+  }
+  for (const TimedOutRequest& late : findings->timed_out) {
+    const std::string waited = FormatGoDuration(late.waited);
+    StatusEvent("Warning", "ScaleUpTimedOut",
+                "Nodes added to group " + late.group + " failed to register within " + waited);
+    state_.RegisterFailure(late.group,
+                           {cloud::ErrorClass::kOther, "timeout",
+                            "Scale-up timed out for node group " + late.group + " after " + waited},
+                           pass.now);
+    if (late.increase <= 0) continue;
+    const coppice::Status reverted = co_await parts_.cloud.DecreaseTarget(late.group, -late.increase);
+    if (!reverted.ok()) {
+      StatusEvent("Warning", "FailedToRevertScaleUp",
+                  "Failed to decrease target size for group " + late.group +
+                      " after scale-up timeout: " + reverted.message());
+    }
+  }
+  for (const FailedCreations& failed : findings->failed_creations) {
+    const std::string_view kind =
+        failed.error.error_class == cloud::ErrorClass::kOutOfResources ? "OutOfResource" : "Other";
+    StatusEvent("Warning", "ScaleUpFailed",
+                "Failed adding " + std::to_string(failed.count) + " nodes to group " + failed.group + " due to " +
+                    std::string(kind) + "." + failed.error.code + "; source errors: " + failed.error.message);
+    state_.RegisterFailure(failed.group, failed.error, pass.now);
+  }
+  co_return true;
+}
+
+Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
+  PassState pass;
+  pass.now = now;
+  pass.report->at = now;
+  const bool known = co_await Observe(pass);
+  if (!known) co_return pass.report;
+
+  const bool go_on = co_await Repair(pass);
+  if (go_on) {
+    parts_.world.snapshot().OpenFork();  // everything that is only imagined from here on
+    AddUpcoming(pass);
+    HelpByExistingNodes(pass);
+    const bool buy = ShouldScaleUp(pass);
+    if (buy) co_await ScaleUp(pass);
+    const bool degraded = parts_.options.enable_graceful_degradation && degraded_passes_ > 0;
+    if (parts_.options.scale_down_enabled && !(degraded && degraded_passes_ % 4 != 0)) {
+      co_await ScaleDown(pass);
+    } else {
+      parts_.world.snapshot().RevertFork();
+      parts_.world.ApplyHeld();
+    }
+    if (parts_.options.enforce_node_group_min_size) {
+      pass.scale_up_tried = true;
+      ScaleUpPlan plan = up_.PlanMinSizes(pass.all_nodes, pass.now);
+      for (const PlannedEvent& event : plan.events) StatusEvent(event.type, event.reason, event.text);
+      if (plan.resizes.empty()) {
+        pass.report->scale_up = std::move(plan.report);
+      } else {
+        pass.report->scale_up = co_await Execute(std::move(plan), pass.now);
+        if (pass.report->scale_up.result == report::ScaleUpResult::kSuccessful) last_scale_up_ = pass.now;
+      }
+      EmitScaleUpEvents(pass.report->scale_up);
+    }
+  }
+  Finish(pass);
+  co_return pass.report;
+}
+
+}  // namespace coppice::autoscale

@@ -1,0 +1,122 @@
+// Engine: the autoscaler. One pass looks at the world, repairs what the cloud got wrong, buys what pending pods
+// need, and removes what nobody needs; each stage plans first and acts then.
+//
+// Lives on the decision thread. A pass is a coroutine: it suspends while the cloud and the API server answer, and
+// only one runs at a time. Deletions go on between passes (actuator.h).
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "autoscale/actuator.h"
+#include "autoscale/cloud_calls.h"
+#include "autoscale/cluster_state.h"
+#include "autoscale/options.h"
+#include "autoscale/scale_down.h"
+#include "autoscale/scale_up.h"
+#include "autoscale/templates.h"
+#include "autoscale/world_controllers.h"
+#include "base/executor.h"
+#include "base/log.h"
+#include "expand/chain.h"
+#include "fit/chain.h"
+#include "report/pass_report.h"
+
+namespace coppice::autoscale {
+
+class Engine {
+ public:
+  struct Parts {
+    Options options;
+    cluster::World& world;
+    cloud::NodeGroups& groups;
+    CloudCalls& cloud;
+    cluster::Writer& writer;
+    Executor& executor;
+    Rng& rng;
+    const fit::Chain& filters;
+    expand::Chain& expanders;
+    const Log& log;
+    // How old the view of the cluster is; null: always fresh.
+    std::function<Duration()> view_age = nullptr;
+    bool first_of_tie = false;  // replays: no lot among equally good options
+  };
+  explicit Engine(Parts parts);
+
+  // One pass at `now`. The report is complete when it is over.
+  Task<std::shared_ptr<const report::PassReport>> Pass(TimePoint now);
+
+  // For World: which pods are part of the cluster at all.
+  static bool Counts(const Options& options, const model::Pod& pod);
+
+  TimePoint last_scale_up() const { return last_scale_up_; }
+  TimePoint last_scale_down() const { return last_delete_; }
+  ClusterState& state() { return state_; }
+  const ScaleDownPlanner& planner() const { return down_; }
+  const Actuator& actuator() const { return actuator_; }
+
+ private:
+  struct NodeOf {
+    cluster::NodePtr node;  // after readiness overrides
+    std::string group;
+    bool ready = false;  // and schedulable
+  };
+  struct PassState;
+
+  cloud::ScalingOptions OptionsOf(std::string_view group);
+  std::string GroupOf(const model::Node& node);
+  void ListNodes(PassState& pass);
+  void ListPods(PassState& pass);
+  Task<bool> Observe(PassState& pass);  // false: the pass is over
+  Task<bool> Repair(PassState& pass);
+  Task<void> RemoveLongUnregistered(PassState& pass);
+  Task<void> DeleteFailedCreations(PassState& pass);
+  Task<bool> FixSizes(PassState& pass);
+  std::vector<cloud::NodeRef> WholeOrNothing(const std::string& group, std::vector<cloud::NodeRef> nodes,
+                                             bool& skip);
+  void AddUpcoming(PassState& pass);
+  void HelpByExistingNodes(PassState& pass);
+  bool ShouldScaleUp(PassState& pass);
+  bool AllNew(const PassState& pass) const;
+  Task<void> ScaleUp(PassState& pass);
+  Task<report::ScaleUp> Execute(ScaleUpPlan plan, TimePoint now);
+  bool PlaceOnSalvoNodes(PassState& pass, const report::ScaleUp& done, int round,
+                         const std::set<const model::Pod*>& helped);
+  Task<void> ScaleDown(PassState& pass);
+  bool InCooldown(const PassState& pass) const;
+  void Fuse(const PassState& pass, CroppedDeletions& deletions);
+  void Finish(PassState& pass);
+  void EmitScaleUpEvents(const report::ScaleUp& scale_up);
+  void StatusEvent(std::string_view type, std::string_view reason, std::string text);
+  expand::Surroundings Around();
+  report::RemovedNode Describe(const PassState& pass, const RemovableNode& node, bool drain);
+  report::ClusterStatus Status(const PassState& pass);
+
+  Parts parts_;
+  Templates templates_;
+  ClusterState state_;
+  pack::Search search_;
+  pack::Placer pending_placer_;
+  ScaleUpPlanner up_;
+  ScaleDownPlanner down_;
+  Actuator actuator_;
+  bool initialized_ = false;
+  int degraded_passes_ = 0;
+  TimePoint last_scale_up_;
+  TimePoint last_delete_;
+  TimePoint last_fail_;
+  TimePoint next_instance_refresh_;
+  // --scale-down-delay-type-local.
+  std::map<std::string, TimePoint> group_scaled_up_;
+  std::map<std::string, TimePoint> group_scaled_down_;
+  std::map<std::string, TimePoint> group_failed_;
+  std::vector<TimePoint> removals_;  // of the fuse's window
+};
+
+}  // namespace coppice::autoscale

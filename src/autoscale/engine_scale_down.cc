@@ -1,0 +1,265 @@
+// The scale-down stage, and what the pass says at its end.
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "autoscale/engine_pass.h"
+#include "autoscale/evictor.h"
+#include "autoscale/taints.h"
+#include "autoscale/utilization.h"
+#include "pack/pod_kinds.h"
+
+namespace coppice::autoscale {
+
+namespace {
+
+// As Go's %v prints a float: the shortest digits that read back the same.
+std::string GoFloat(double value) {
+  char buffer[64];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed);
+  return error == std::errc() ? std::string(buffer, end) : std::to_string(value);
+}
+
+std::string Print(const report::Utilization& use) {
+  return "{" + GoFloat(use.cpu) + " " + GoFloat(use.memory) + " " + GoFloat(use.gpu) + " 0 " + use.resource + " " +
+         GoFloat(use.value) + "}";
+}
+
+report::NodeCounts CountsOf(const ReadinessClasses& classes) {
+  const auto size = [](const auto& list) { return static_cast<int>(list.size()); };
+  return {size(classes.registered),   size(classes.ready),
+          size(classes.not_started),  size(classes.suspended),
+          size(classes.deleted),      size(classes.unready),
+          size(classes.resource_unready), size(classes.long_unregistered),
+          size(classes.unregistered)};
+}
+
+}  // namespace
+
+bool Engine::InCooldown(const PassState& pass) const {
+  if (pass.no_scale_down) return true;
+  if (parts_.options.scale_down_delay_type_local) return false;
+  return last_scale_up_ + parts_.options.scale_down_delay_after_add > pass.now ||
+         last_fail_ + parts_.options.scale_down_delay_after_failure > pass.now ||
+         last_delete_ + parts_.options.scale_down_delay_after_delete > pass.now;
+}
+
+report::RemovedNode Engine::Describe(const PassState& pass, const RemovableNode& node, bool drain) {
+  report::RemovedNode removed{node.node, node.group, {}, {}};
+  const cluster::NodeIndex index = parts_.world.snapshot().FindNode(node.node);
+  const cluster::NodePtr object = parts_.world.FindNode(node.node);
+  if (index == cluster::kNone || object == nullptr) return removed;
+  const std::string gpu_label = parts_.groups.GpuLabel();
+  removed.utilization =
+      UtilizationOf(parts_.world, index, *object,
+                    {.ignore_daemon_sets = OptionsOf(node.group).ignore_daemon_sets_utilization,
+                     .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
+                     .gpu_label = gpu_label,
+                     .now = pass.now})
+          .value_or(report::Utilization{});
+  if (!drain) return removed;
+  for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
+    const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
+    if (entry == nullptr || pack::IsMirrorPod(*entry->pod) || pack::IsDaemonSetPod(*entry->pod)) continue;
+    removed.evicted.push_back(entry->pod);
+  }
+  return removed;
+}
+
+// Fuses do not trust the planner: so many nodes in so much time, and nothing on a stale view.
+void Engine::Fuse(const PassState& pass, CroppedDeletions& deletions) {
+  const Deviations& fuses = parts_.options.deviations;
+  if (!fuses.fuses) return;
+  std::erase_if(removals_, [&](TimePoint at) { return at + fuses.fuse_window < pass.now; });
+  const bool stale = parts_.view_age && parts_.view_age() > fuses.fuse_max_view_age;
+  const double share = fuses.fuse_max_removed_share * static_cast<double>(pass.nodes.size());
+  int allowed = std::max(fuses.fuse_min_nodes, static_cast<int>(share)) - static_cast<int>(removals_.size()) -
+                static_cast<int>(pass.deleting.empty.size() + pass.deleting.drained.size());
+  const auto crop = [&](std::vector<DeletionBatch>& batches) {
+    for (DeletionBatch& batch : batches) {
+      const auto count = static_cast<int>(batch.nodes.size());
+      const bool whole = batch.whole_group > 0;
+      const int keep = stale ? 0 : whole ? (count <= allowed ? count : 0) : std::clamp(allowed, 0, count);
+      for (size_t i = static_cast<size_t>(keep); i < batch.nodes.size(); ++i) {
+        down_.Stays(batch.nodes[i].node, report::Unremovable::kFused,
+                    stale ? "the view of the cluster is too old"
+                          : "enough nodes were removed in the last " + FormatGoDuration(fuses.fuse_window));
+      }
+      batch.nodes.resize(static_cast<size_t>(keep));
+      allowed -= keep;
+    }
+    std::erase_if(batches, [](const DeletionBatch& batch) { return batch.nodes.empty(); });
+  };
+  crop(deletions.empty);
+  crop(deletions.drain);
+}
+
+Task<void> Engine::ScaleDown(PassState& pass) {
+  report::ScaleDown& report = pass.report->scale_down;
+  const WorldControllers controllers(parts_.world);
+  ScaleDownPlanner::View view;
+  for (const NodeOf& of : pass.nodes) view.nodes.push_back({of.node, of.group});
+  view.all_nodes = pass.all_nodes;
+  view.budgets = pass.budgets;
+  view.controllers = &controllers;
+  view.deleting = pass.deleting;
+  view.now = pass.now;
+
+  std::set<std::string> delayed;
+  if (parts_.options.scale_down_delay_type_local) {
+    const TimePoint now = parts_.executor.clock().Now();
+    const auto delay = [&](const std::map<std::string, TimePoint>& since, Duration wait) {
+      for (const auto& [group, at] : since) {
+        if (at + wait > now) delayed.insert(group);
+      }
+    };
+    delay(group_scaled_up_, parts_.options.scale_down_delay_after_add);
+    delay(group_scaled_down_, parts_.options.scale_down_delay_after_delete);
+    delay(group_failed_, parts_.options.scale_down_delay_after_failure);
+  }
+  const std::vector<std::string> candidates = down_.Candidates(view, delayed);
+  down_.Evaluate(view, candidates);
+
+  CroppedDeletions deletions;
+  std::map<std::string, report::RemovedNode> described;
+  const bool cooldown = InCooldown(pass);
+  const bool act = !cooldown && !candidates.empty();
+  if (act) {
+    const NodesToDelete nodes = down_.Choose(view);
+    const auto facts_of = [&](std::string_view group) {
+      GroupFacts facts;
+      facts.all_or_nothing = OptionsOf(group).zero_or_max_node_scaling;
+      facts.target = parts_.groups.TargetSize(group).ok() ? *parts_.groups.TargetSize(group) : 0;
+      for (const NodeOf& of : pass.nodes) facts.registered += of.group == group ? 1 : 0;
+      return facts;
+    };
+    deletions = CropToBudgets(nodes, actuator_.InProgress(), parts_.options, facts_of);
+    Fuse(pass, deletions);
+    for (const auto& batch : deletions.empty) {
+      for (const auto& node : batch.nodes) described[node.node] = Describe(pass, node, false);
+    }
+    for (const auto& batch : deletions.drain) {
+      for (const auto& node : batch.nodes) described[node.node] = Describe(pass, node, true);
+    }
+  }
+  // The plan is made; what was imagined for it goes before anything is touched.
+  parts_.world.snapshot().RevertFork();
+  parts_.world.ApplyHeld();
+
+  if (cooldown) {
+    report.result = report::ScaleDownResult::kInCooldown;
+  } else if (candidates.empty()) {
+    report.result = report::ScaleDownResult::kNoCandidates;
+  } else {
+    const auto describe = [&](const RemovableNode& node, bool drain) {
+      const report::RemovedNode& removed = described[node.node];
+      if (!drain) {
+        StatusEvent("Normal", "ScaleDownEmpty", "Scale-down: removing empty node \"" + node.node + "\"");
+      } else {
+        std::vector<std::string> names;
+        for (const auto& pod : removed.evicted) names.push_back(pod->metadata.name);
+        StatusEvent("Normal", "ScaleDown",
+                    "Scale-down: removing node " + node.node + ", utilization: " + Print(removed.utilization) +
+                        ", pods to reschedule: " + Join(names, ","));
+      }
+      return removed;
+    };
+    Actuator::Started started = co_await actuator_.Start(std::move(deletions), describe);
+    report.result = started.result;
+    report.removed = std::move(started.nodes);
+    if (started.result == report::ScaleDownResult::kNodeDeleteStarted) {
+      last_delete_ = pass.now;
+      state_.RecalculateRanges();
+    }
+    if (!started.error.ok()) {
+      last_fail_ = pass.now;
+      pass.Fail("apiCallError", started.error.message());
+    }
+  }
+
+  std::vector<cluster::NodePtr> needed;
+  std::vector<cluster::NodePtr> unneeded;
+  const std::vector<std::string> names = down_.Unneeded();
+  const std::set<std::string> unneeded_names(names.begin(), names.end());
+  for (const NodeOf& of : pass.nodes) {
+    if (of.group.empty()) continue;
+    (unneeded_names.contains(of.node->metadata.name) ? unneeded : needed).push_back(of.node);
+  }
+  co_await actuator_.UpdateSoftTaints(std::move(needed), std::move(unneeded));
+}
+
+void Engine::EmitScaleUpEvents(const report::ScaleUp& scale_up) {
+  using report::ScaleUpResult;
+  if (scale_up.result != ScaleUpResult::kSuccessful && scale_up.result != ScaleUpResult::kError) {
+    for (const report::Unhelped& unhelped : scale_up.unhelped) {
+      const std::string text = "pod didn't trigger scale-up: " +
+                               ReasonsMessage(scale_up.result, unhelped, scale_up.considered_groups);
+      for (const auto& pod : unhelped.pods) {
+        parts_.writer.Emit(PodEvent(*pod, "Normal", "NotTriggerScaleUp", text));
+      }
+    }
+  }
+  if (scale_up.resizes.empty()) return;
+  std::vector<std::string> resizes;
+  for (const report::GroupResize& r : scale_up.resizes) {
+    resizes.push_back("{" + r.group + " " + std::to_string(r.from) + "->" + std::to_string(r.to) +
+                      " (max: " + std::to_string(r.max) + ")}");
+  }
+  const std::string text = "pod triggered scale-up: [" + Join(resizes, " ") + "]";
+  for (const auto& pod : scale_up.triggered) {
+    parts_.writer.Emit(PodEvent(*pod, "Normal", "TriggeredScaleUp", text));
+  }
+}
+
+report::ClusterStatus Engine::Status(const PassState& pass) {
+  report::ClusterStatus status;
+  status.running = true;
+  status.healthy = state_.ClusterHealthy();
+  status.counts = CountsOf(state_.total());
+  status.probed = pass.now;
+  status.scale_down_probed = down_.last_evaluation();
+  std::map<std::string, int> candidates;
+  for (const std::string& name : down_.Unneeded()) {
+    const cluster::NodePtr node = parts_.world.FindNode(name);
+    const std::string group = node ? GroupOf(*node) : "";
+    if (group.empty()) continue;
+    ++candidates[group];
+    ++status.candidates;
+  }
+  for (const cloud::GroupInfo& info : parts_.groups.Groups()) {
+    report::GroupStatus group;
+    group.group = info.id;
+    group.min = info.min_size;
+    group.max = info.max_size;
+    group.healthy = state_.GroupHealthy(info.id);
+    group.counts = CountsOf(state_.of(info.id));
+    group.target = state_.range(info.id).target;
+    group.candidates = candidates[info.id];
+    const auto backoff = state_.BackedOff(info.id, pass.now);
+    if (state_.GroupScalingUp(info.id)) {
+      group.scale_up = "InProgress";
+      status.scale_up_in_progress = true;
+    } else if (!group.healthy) {
+      group.scale_up = "Unhealthy";
+    } else if (backoff) {
+      group.scale_up = "Backoff";
+      group.backoff_code = backoff->code;
+      group.backoff_message = backoff->message;
+    } else {
+      group.scale_up = "NoActivity";
+    }
+    status.groups.push_back(std::move(group));
+  }
+  return status;
+}
+
+void Engine::Finish(PassState& pass) {
+  if (!pass.scale_up_tried) EmitScaleUpEvents(pass.report->scale_up);
+  pass.report->status = Status(pass);
+  pass.report->scale_down.outcomes = actuator_.TakeOutcomes();
+  pass.report->scale_down.unneeded = down_.Unneeded();
+  pass.report->scale_down.staying = down_.Staying();
+}
+
+}  // namespace coppice::autoscale

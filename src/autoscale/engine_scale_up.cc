@@ -1,0 +1,253 @@
+// The scale-up stage: stand-ins for nodes on their way, pods that fit after all, and buying for the rest.
+
+#include <algorithm>
+#include <set>
+
+#include "autoscale/engine_pass.h"
+#include "autoscale/gpu.h"
+#include "model/resources.h"
+#include "pack/pod_kinds.h"
+
+namespace coppice::autoscale {
+
+namespace {
+
+constexpr Duration kNewPod = std::chrono::seconds(2);
+constexpr Duration kNewGpuPod = std::chrono::seconds(30);
+constexpr std::string_view kPodDelayAnnotation = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay";
+
+TimePoint CreatedAt(const model::Pod& pod) {
+  return pod.metadata.creation_timestamp ? pod.metadata.creation_timestamp->at : TimePoint();
+}
+
+// Pods may ask for a longer wait than the option, never for a shorter one.
+Duration ScaleUpDelayOf(const model::Pod& pod, Duration at_least) {
+  const std::string* text = pod.metadata.annotations.Find(kPodDelayAnnotation);
+  if (text == nullptr) return at_least;
+  const auto asked = ParseGoDuration(*text);
+  return asked.ok() ? std::max(*asked, at_least) : at_least;
+}
+
+}  // namespace
+
+void Engine::AddUpcoming(PassState& pass) {
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  std::set<std::string> replaced;
+  const auto upcoming = state_.UpcomingNodes(pass.now);
+  for (const ClusterState::Upcoming& group : upcoming) {
+    pass.report->upcoming[group.group] = group.count;
+    replaced.insert(group.replaced.begin(), group.replaced.end());
+    const TemplatePtr node_template = templates_.Find(group.group);
+    if (node_template == nullptr) continue;
+    for (int i = 0; i < group.count; ++i) {
+      pack::NodeTemplate copy = pack::FreshCopy(*node_template, "upcoming-" + std::to_string(i));
+      copy.node.metadata.annotations[kUpcomingAnnotation] = "true";
+      const auto added = pack::AddTo(snapshot, copy);
+      if (added.ok()) pass.upcoming.emplace_back(group.group, std::move(copy));
+    }
+  }
+  for (const std::string& name : replaced) {
+    const cluster::NodeIndex node = snapshot.FindNode(name);
+    if (node != cluster::kNone) snapshot.RemoveNode(node);
+  }
+  std::erase_if(pass.nodes, [&](const NodeOf& of) { return replaced.contains(of.node->metadata.name); });
+  for (const NodeOf& of : pass.nodes) pass.all_nodes.push_back({of.node.get(), of.group});
+  for (const auto& [group, copy] : pass.upcoming) pass.all_nodes.push_back({&copy.node, group});
+}
+
+void Engine::HelpByExistingNodes(PassState& pass) {
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  // What is being evicted right now will come back as pending pods: reckon with it.
+  for (const std::string& name : actuator_.InProgress().drained) {
+    const cluster::NodeIndex node = snapshot.FindNode(name);
+    if (node == cluster::kNone) continue;
+    for (const cluster::PodIndex pod : parts_.world.PodsInOrder(node)) {
+      const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
+      if (entry == nullptr || entry->pod->metadata.deletion_timestamp || pack::IsMirrorPod(*entry->pod) ||
+          pack::IsStaticPod(*entry->pod) || pack::IsDaemonSetPod(*entry->pod)) {
+        continue;
+      }
+      pass.pending.push_back({entry->pod, snapshot.CopyPod(pod)});
+    }
+  }
+  std::ranges::stable_sort(pass.pending, std::greater<>(),
+                           [](const pack::PendingPod& p) { return model::PriorityOf(*p.pod); });
+  pack::PlaceOptions options;
+  if (parts_.options.enable_graceful_degradation) {
+    const TimePoint deadline = parts_.executor.clock().Now() + parts_.options.pending_pods_batching_timeout;
+    options.out_of_time = [this, deadline] { return parts_.executor.clock().Now() > deadline; };
+  }
+  const pack::Placement placement = pending_placer_.Place(pass.pending, options);
+  pending_placer_.NextRun();
+  std::vector<pack::PendingPod> left;
+  bool unprocessed = false;
+  for (size_t i = 0; i < pass.pending.size(); ++i) {
+    unprocessed = unprocessed || placement.unprocessed[i] != 0;
+    const model::Pod& pod = *pass.pending[i].pod;
+    if (placement.placed[i] != 0 || placement.unprocessed[i] != 0 || pack::IsDaemonSetPod(pod)) continue;
+    if (pass.now - CreatedAt(pod) > ScaleUpDelayOf(pod, parts_.options.new_pod_scale_up_delay)) {
+      left.push_back(pass.pending[i]);
+    }
+  }
+  if (parts_.options.enable_graceful_degradation) degraded_passes_ = unprocessed ? degraded_passes_ + 1 : 0;
+  pass.pending = std::move(left);
+}
+
+bool Engine::AllNew(const PassState& pass) const {
+  TimePoint oldest = TimePoint::max();
+  TimePoint youngest = TimePoint::min();
+  std::optional<TimePoint> oldest_gpu;
+  for (const auto& pending : pass.pending) {
+    const TimePoint created = CreatedAt(*pending.pod);
+    oldest = std::min(oldest, created);
+    youngest = std::max(youngest, created);
+    if (!parts_.options.deviations.debounce_new_pods && RequestsGpu(*pending.pod)) {
+      oldest_gpu = std::min(oldest_gpu.value_or(created), created);
+    }
+  }
+  if (parts_.options.deviations.debounce_new_pods) {
+    const Deviations& d = parts_.options.deviations;
+    return youngest + d.new_pod_quiet > pass.now && oldest + d.new_pod_wait > pass.now;
+  }
+  return oldest + kNewPod > pass.now || (oldest_gpu && *oldest_gpu + kNewGpuPod > pass.now);
+}
+
+bool Engine::ShouldScaleUp(PassState& pass) {
+  report::ScaleUp& report = pass.report->scale_up;
+  const int limit = parts_.options.max_nodes_total;
+  if (pass.pending.empty()) {
+    report.result = report::ScaleUpResult::kNotNeeded;
+    return false;
+  }
+  if (limit > 0 && static_cast<int>(pass.ready_nodes) >= limit) {
+    report.result = report::ScaleUpResult::kLimitedByMaxNodesTotal;
+    StatusEvent("Warning", "MaxNodesTotalReached",
+                "Max total nodes in cluster reached: " + std::to_string(limit));
+    for (const auto& pending : pass.pending) report.unhelped.push_back({{pending.pod}, {}, nullptr});
+    return false;
+  }
+  if (parts_.options.bypassed_scheduler_names.empty() && AllNew(pass)) {
+    report.result = report::ScaleUpResult::kInCooldown;
+    pass.no_scale_down = true;
+    return false;
+  }
+  if (parts_.options.enable_graceful_degradation && degraded_passes_ > 0 && degraded_passes_ % 4 == 0) {
+    report.result = report::ScaleUpResult::kInCooldown;  // this one belongs to scale-down
+    return false;
+  }
+  return true;
+}
+
+expand::Surroundings Engine::Around() {
+  expand::Surroundings around;
+  around.cluster_nodes = parts_.world.node_count();
+  around.config_map = [this](std::string_view name, std::string_view key) -> Result<std::string> {
+    const auto map = parts_.world.config_maps.Find(parts_.options.namespace_, name);
+    if (map == nullptr) return NotFound("there is no ConfigMap " + std::string(name));
+    const std::string* text = map->data.Find(key);
+    if (text == nullptr) return FailedPrecondition("ConfigMap " + std::string(name) + " has no key " + std::string(key));
+    return *text;
+  };
+  around.warn = [this](std::string_view reason, std::string text) {
+    parts_.writer.Emit({"ConfigMap", parts_.options.namespace_, "cluster-autoscaler-priority-expander", "",
+                        "Warning", std::string(reason), std::move(text)});
+  };
+  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+    if (const TemplatePtr found = templates_.Find(group.id)) around.templates.emplace_back(group.id, &found->node);
+  }
+  return around;
+}
+
+Task<report::ScaleUp> Engine::Execute(ScaleUpPlan plan, TimePoint now) {
+  std::vector<std::string> failed;
+  std::string error;
+  for (const report::GroupResize& resize : plan.resizes) {
+    const std::string sizes = std::to_string(resize.to) + " instead of " + std::to_string(resize.from) +
+                              " (max: " + std::to_string(resize.max) + ")";
+    StatusEvent("Normal", "ScaledUpGroup", "Scale-up: setting group " + resize.group + " size to " + sizes);
+    const coppice::Status status =
+        co_await parts_.cloud.Increase(resize.group, resize.to - resize.from, plan.all_or_nothing);
+    if (!status.ok()) {
+      StatusEvent("Warning", "FailedToScaleUpGroup",
+                  "Scale-up failed for group " + resize.group + ": " + status.message());
+      error = "failed to increase node group size: " + status.message();
+      const cloud::ErrorClass error_class = status.code() == Code::kResourceExhausted
+                                                ? cloud::ErrorClass::kOutOfResources
+                                                : cloud::ErrorClass::kOther;
+      state_.RegisterFailure(resize.group, {error_class, "cloudProviderError", error}, now);
+      failed.push_back(resize.group);
+      if (!parts_.options.parallel_scale_up) break;
+      continue;
+    }
+    const TimePoint done = parts_.executor.clock().Now();
+    state_.RegisterScaleUp(resize.group, resize.to - resize.from, done);
+    group_scaled_up_[resize.group] = done;
+    StatusEvent("Normal", "ScaledUpGroup", "Scale-up: group " + resize.group + " size set to " + sizes);
+  }
+  if (!failed.empty()) {
+    co_return ScaleUpPlanner::Failed(std::move(plan), failed, std::move(error),
+                                     parts_.options.parallel_scale_up);
+  }
+  state_.RecalculateRanges();
+  co_return ScaleUpPlanner::Succeeded(std::move(plan));
+}
+
+// The nodes just bought stand in the snapshot for the next round, with the pods they were bought for.
+bool Engine::PlaceOnSalvoNodes(PassState& pass, const report::ScaleUp& done, int round,
+                               const std::set<const model::Pod*>& helped) {
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  const size_t first = snapshot.nodes().size();
+  for (const report::GroupResize& resize : done.resizes) {
+    const TemplatePtr node_template = templates_.Find(resize.group);
+    if (node_template == nullptr || resize.to <= resize.from) return false;
+    for (int i = 0; i < resize.to - resize.from; ++i) {
+      pack::NodeTemplate copy =
+          pack::FreshCopy(*node_template, std::to_string(i) + "-salvo-" + std::to_string(round));
+      copy.node.metadata.annotations[kUpcomingAnnotation] = "true";
+      if (!pack::AddTo(snapshot, copy).ok()) return false;
+      pass.upcoming.emplace_back(resize.group, std::move(copy));
+    }
+  }
+  for (const auto& pending : pass.pending) {
+    if (!helped.contains(pending.pod.get())) continue;
+    const cluster::NodeIndex node = search_.Find(pending.index, {.from_position = first});
+    if (node == cluster::kNone) return false;
+    snapshot.Place(pending.index, node);
+  }
+  return true;
+}
+
+Task<void> Engine::ScaleUp(PassState& pass) {
+  pass.scale_up_tried = true;
+  const TimePoint budget_ends = parts_.executor.clock().Now() + parts_.options.salvo_scale_up_budget;
+  for (int round = 0;; ++round) {
+    const expand::Surroundings around = Around();
+    ScaleUpPlan plan = up_.Plan(pass.pending, pass.all_nodes, around, pass.now);
+    for (const PlannedEvent& event : plan.events) StatusEvent(event.type, event.reason, event.text);
+    if (plan.resizes.empty()) {
+      // A plan that a limit reduced to nothing is still a success upstream: it asked for no more than it may.
+      const bool capped = plan.report.result == report::ScaleUpResult::kNotTried;
+      pass.report->scale_up = capped ? ScaleUpPlanner::Succeeded(std::move(plan)) : std::move(plan.report);
+    } else {
+      pass.report->scale_up = co_await Execute(std::move(plan), pass.now);
+    }
+    EmitScaleUpEvents(pass.report->scale_up);
+    if (pass.report->scale_up.result != report::ScaleUpResult::kSuccessful) break;
+    last_scale_up_ = pass.now;
+    if (!parts_.options.salvo_scale_up || pass.report->scale_up.triggered.empty()) break;
+
+    std::set<const model::Pod*> helped;
+    for (const auto& pod : pass.report->scale_up.triggered) helped.insert(pod.get());
+    if (helped.size() == pass.pending.size() || parts_.executor.clock().Now() > budget_ends) break;
+    if (!PlaceOnSalvoNodes(pass, pass.report->scale_up, round, helped)) break;
+    std::erase_if(pass.pending, [&](const auto& p) { return helped.contains(p.pod.get()); });
+    pass.all_nodes.clear();
+    for (const NodeOf& of : pass.nodes) pass.all_nodes.push_back({of.node.get(), of.group});
+    for (const auto& [group, copy] : pass.upcoming) pass.all_nodes.push_back({&copy.node, group});
+  }
+  if (pass.report->scale_up.result == report::ScaleUpResult::kSuccessful) {
+    pass.report->scale_down.result = report::ScaleDownResult::kInCooldown;
+  }
+}
+
+}  // namespace coppice::autoscale

@@ -1,0 +1,94 @@
+#include "autoscale/quotas.h"
+
+#include <algorithm>
+
+#include "autoscale/gpu.h"
+#include "model/resources.h"
+
+namespace coppice::autoscale {
+
+namespace {
+
+int64_t CapacityOf(const model::Node& node, std::string_view resource) {
+  const model::Quantity* quantity = node.status.capacity.Find(resource);
+  return quantity == nullptr ? 0 : std::max<int64_t>(0, quantity->Value());
+}
+
+bool IsVirtualKubelet(const model::Node& node) {
+  const std::string* type = node.metadata.labels.Find("type");
+  return type != nullptr && *type == "virtual-kubelet";
+}
+
+}  // namespace
+
+const Quotas::Amounts& Quotas::AmountsOf(const NodeOf& of) {
+  if (!of.group.empty()) {
+    const auto known = by_group_.find(of.group);
+    if (known != by_group_.end()) return known->second;
+  }
+  Amounts amounts;
+  amounts["cpu"] = CapacityOf(*of.node, model::kCpu);
+  amounts["memory"] = CapacityOf(*of.node, model::kMemory);
+  if (!gpu_label_.empty()) {
+    const std::string* type = of.node->metadata.labels.Find(gpu_label_);
+    const int64_t gpus = AllocatableGpus(*of.node);
+    if (type != nullptr && !type->empty() && gpus > 0) amounts[*type] = gpus;
+  }
+  if (of.group.empty()) return ungrouped_ = std::move(amounts);
+  return by_group_.emplace(std::string(of.group), std::move(amounts)).first->second;
+}
+
+Quotas::Amounts Quotas::Usage(const std::vector<NodeOf>& nodes) {
+  Amounts usage;
+  for (const NodeOf& of : nodes) {
+    if (IsVirtualKubelet(*of.node)) continue;
+    for (const auto& [resource, amount] : AmountsOf(of)) usage[resource] += amount;
+  }
+  return usage;
+}
+
+Quotas Quotas::ToMaxima(const Options& options, const std::vector<NodeOf>& nodes, std::string gpu_label) {
+  Quotas quotas(std::move(gpu_label));
+  Amounts usage = quotas.Usage(nodes);
+  quotas.left_["cpu"] = std::max<int64_t>(0, options.cores_total.max - usage["cpu"]);
+  quotas.left_["memory"] = std::max<int64_t>(0, options.memory_total.max - usage["memory"]);
+  for (const auto& [type, range] : options.gpu_total) {
+    quotas.left_[type] = std::max<int64_t>(0, range.max - usage[type]);
+  }
+  return quotas;
+}
+
+Quotas Quotas::ToMinima(const Options& options, const std::vector<NodeOf>& nodes, std::string gpu_label) {
+  Quotas quotas(std::move(gpu_label));
+  Amounts usage = quotas.Usage(nodes);
+  const auto limit = [&](const std::string& resource, int64_t min) {
+    if (min > 0) quotas.left_[resource] = std::max<int64_t>(0, usage[resource] - min);
+  };
+  limit("cpu", options.cores_total.min);
+  limit("memory", options.memory_total.min);
+  for (const auto& [type, range] : options.gpu_total) limit(type, range.min);
+  return quotas;
+}
+
+QuotaAnswer Quotas::Check(const NodeOf& like, int count) {
+  QuotaAnswer answer{count, {}};
+  for (const auto& [resource, amount] : AmountsOf(like)) {
+    const auto left = left_.find(resource);
+    if (amount <= 0 || left == left_.end() || left->second >= amount * count) continue;
+    answer.allowed = static_cast<int>(std::min<int64_t>(answer.allowed, left->second / amount));
+    answer.exceeded.push_back(resource);
+  }
+  return answer;
+}
+
+QuotaAnswer Quotas::Consume(const NodeOf& like, int count) {
+  QuotaAnswer answer = Check(like, count);
+  if (answer.allowed != count) return answer;
+  for (const auto& [resource, amount] : AmountsOf(like)) {
+    const auto left = left_.find(resource);
+    if (left != left_.end()) left->second = std::max<int64_t>(0, left->second - amount * count);
+  }
+  return answer;
+}
+
+}  // namespace coppice::autoscale

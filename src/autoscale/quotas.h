@@ -1,0 +1,50 @@
+// Cluster-wide limits on cores, memory and GPUs: how many more nodes of a kind are allowed, and how many may go.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autoscale/options.h"
+#include "model/node.h"
+
+namespace coppice::autoscale {
+
+struct QuotaAnswer {
+  int allowed = 0;                    // of the nodes asked for
+  std::vector<std::string> exceeded;  // resources, by name; empty: all are allowed
+};
+
+// Counts down from what is left to a limit: to the maxima for scale-up, from the minima for scale-down. What a
+// node counts for is its capacity; all nodes of a group count like the first one seen, as upstream reckons.
+class Quotas {
+ public:
+  struct NodeOf {
+    const model::Node* node;
+    std::string_view group;  // "" if none
+  };
+  static Quotas ToMaxima(const Options& options, const std::vector<NodeOf>& nodes, std::string gpu_label);
+  static Quotas ToMinima(const Options& options, const std::vector<NodeOf>& nodes, std::string gpu_label);
+
+  QuotaAnswer Check(const NodeOf& like, int count);
+  // The same, and takes it; nothing is taken unless all of it is allowed.
+  QuotaAnswer Consume(const NodeOf& like, int count);
+
+ private:
+  using Amounts = std::map<std::string, int64_t, std::less<>>;
+
+  explicit Quotas(std::string gpu_label) : gpu_label_(std::move(gpu_label)) {}
+  Amounts Usage(const std::vector<NodeOf>& nodes);
+  const Amounts& AmountsOf(const NodeOf& of);
+
+  std::string gpu_label_;
+  Amounts left_;  // of limited resources only
+  std::map<std::string, Amounts, std::less<>> by_group_;
+  Amounts ungrouped_;  // of the last node asked about that has no group
+};
+
+}  // namespace coppice::autoscale

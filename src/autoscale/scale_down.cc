@@ -1,0 +1,438 @@
+#include "autoscale/scale_down.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "autoscale/readiness.h"
+#include "autoscale/taints.h"
+#include "autoscale/templates.h"
+#include "autoscale/utilization.h"
+#include "pack/pod_kinds.h"
+
+namespace coppice::autoscale {
+
+namespace {
+
+using report::Unremovable;
+
+constexpr std::string_view kDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+// A deletion that has not happened by then is not happening: the node counts as a node again.
+constexpr Duration kDeletionTakesAtMost = std::chrono::minutes(5);
+
+bool ScaleDownDisabled(const model::Node& node) {
+  const std::string* value = node.metadata.annotations.Find(kDisabledAnnotation);
+  return value != nullptr && *value == "true";
+}
+
+bool BeingDeleted(const model::Node& node, TimePoint now) {
+  const auto since = TaintTime(node, kToBeDeletedTaint);
+  return since && now - *since < kDeletionTakesAtMost;
+}
+
+}  // namespace
+
+bool DeletionsInProgress::Contains(std::string_view node) const {
+  return std::ranges::find(empty, node) != empty.end() ||
+         std::ranges::find(drained, node) != drained.end();
+}
+
+int DeletionsInProgress::InGroup(std::string_view group) const {
+  const auto it = by_group.find(group);
+  return it == by_group.end() ? 0 : it->second;
+}
+
+ScaleDownPlanner::ScaleDownPlanner(Parts parts)
+    : parts_(std::move(parts)),
+      rules_(DefaultDrainRules(DrainOptions::From(parts_.options))),
+      placer_(parts_.search),
+      shortest_interval_(std::max(parts_.options.group_defaults.scale_down_unneeded_time, Duration(1))) {}
+
+void ScaleDownPlanner::Adopt(const std::vector<NodeOf>& nodes, TimePoint now) {
+  if (parts_.options.node_deletion_candidate_ttl == Duration::zero()) return;
+  for (const NodeOf& of : nodes) {
+    const auto since = TaintTime(*of.node, kDeletionCandidateTaint);
+    if (!since || *since + parts_.options.node_deletion_candidate_ttl < now) continue;
+    Entry entry;
+    entry.removable = {.node = of.node->metadata.name, .group = of.group};
+    entry.since = *since;
+    entry.node = of.node;
+    unneeded_.emplace_back(of.node->metadata.name, std::move(entry));
+  }
+}
+
+std::vector<const model::Pod*> ScaleDownPlanner::PodsOf(cluster::NodeIndex index,
+                                                        std::vector<pack::PendingPod>& entries) const {
+  std::vector<const model::Pod*> pods;
+  for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
+    const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
+    if (entry == nullptr) continue;
+    entries.push_back({entry->pod, pod});
+    pods.push_back(entry->pod.get());
+  }
+  return pods;
+}
+
+std::vector<std::string> ScaleDownPlanner::Candidates(View& view, const std::set<std::string>& delayed_groups) {
+  std::map<std::string, int> sizes;
+  std::map<std::string, int> minima;
+  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+    const auto target = parts_.groups.TargetSize(group.id);
+    if (!target.ok()) continue;
+    sizes[group.id] = *target;
+    minima[group.id] = group.min_size;
+  }
+  // Empty nodes before others, among them those that need not be waited for; then what was unneeded before.
+  struct Ranked {
+    std::string name;
+    bool empty;
+    bool waits;
+    bool before;
+  };
+  std::set<std::string_view> unneeded_before;
+  for (const auto& [name, entry] : unneeded_) unneeded_before.insert(name);
+  std::vector<Ranked> ranked;
+  const PdbTracker no_budgets;
+  const DrainContext context{no_budgets, nullptr, view.now};
+  for (const NodeOf& of : view.nodes) {
+    const auto size = sizes.find(of.group);
+    if (size == sizes.end() || size->second <= minima[of.group] || delayed_groups.contains(of.group)) continue;
+    Ranked candidate{of.node->metadata.name, false, false, unneeded_before.contains(of.node->metadata.name)};
+    const cluster::NodeIndex index = parts_.world.snapshot().FindNode(candidate.name);
+    if (index != cluster::kNone) {
+      std::vector<pack::PendingPod> entries;
+      const PodsToMove move = FindPodsToMove(rules_, PodsOf(index, entries), context);
+      candidate.empty = move.blocking == nullptr && move.movable.empty();
+      candidate.waits = candidate.empty && !move.on_completion.empty();
+    }
+    ranked.push_back(std::move(candidate));
+  }
+  std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
+    if (a.empty != b.empty) return a.empty;
+    if (a.waits != b.waits) return !a.waits;
+    return a.before && !b.before;
+  });
+  std::vector<std::string> names;
+  for (Ranked& candidate : ranked) names.push_back(std::move(candidate.name));
+  return names;
+}
+
+Unremovable ScaleDownPlanner::Ineligible(const View& view, const NodeOf& of,
+                                         std::optional<report::Utilization>& use) {
+  const model::Node& node = *of.node;
+  const cluster::NodeIndex index = parts_.world.snapshot().FindNode(node.metadata.name);
+  if (index == cluster::kNone) return Unremovable::kUnexpectedError;
+  if (recently_unremovable_.contains(node.metadata.name)) return Unremovable::kRecentlyUnremovable;
+  if (BeingDeleted(node, view.now)) return Unremovable::kCurrentlyBeingDeleted;
+  if (ScaleDownDisabled(node)) return Unremovable::kScaleDownDisabledAnnotation;
+  if (of.group.empty()) return Unremovable::kNotAutoscaled;
+  const cloud::ScalingOptions options = parts_.options_of(of.group);
+  const std::string gpu_label = parts_.groups.GpuLabel();
+  use = UtilizationOf(parts_.world, index, node,
+                      {.ignore_daemon_sets = options.ignore_daemon_sets_utilization,
+                       .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
+                       .gpu_label = gpu_label,
+                       .now = view.now});
+  if (!use) return Unremovable::kUnexpectedError;
+  const auto known = use;
+  use.reset();  // upstream keeps the number only of nodes that get this far
+  if (!parts_.options.scale_down_unready_enabled && !ReadinessOf(node).ready) {
+    return Unremovable::kScaleDownUnreadyDisabled;
+  }
+  use = known;
+  const bool has_gpu = !gpu_label.empty() && node.metadata.labels.contains(gpu_label);
+  const double threshold = has_gpu ? options.scale_down_gpu_utilization_threshold
+                                   : options.scale_down_utilization_threshold;
+  return use->value > threshold ? Unremovable::kNotUnderutilized : Unremovable::kNoReason;
+}
+
+uint64_t ScaleDownPlanner::PodsFingerprint(cluster::NodeIndex index) const {
+  uint64_t sum = 0;  // order does not matter
+  for (const cluster::PodIndex pod : parts_.world.snapshot().pods_on(index)) {
+    sum += std::hash<uint64_t>()(uint64_t{pod} * 0x9E3779B97F4A7C15u + 1);
+  }
+  return sum;
+}
+
+bool ScaleDownPlanner::FindPlaces(const NodeOf& of, cluster::NodeIndex index,
+                                  const std::vector<pack::PendingPod>& pods,
+                                  const std::vector<uint8_t>& destinations, TimePoint now) {
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  if (pods.empty()) {
+    snapshot.RemoveNode(index);
+    return true;
+  }
+  for (const auto& pod : pods) snapshot.Unplace(pod.index);
+  // Empty and tainted, but still there: spread constraints count its domain.
+  model::Node ghost = *of.node;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  ghost.spec.taints.push_back(
+      {.key = std::string(kToBeDeletedTaint), .value = std::to_string(seconds), .effect = "NoSchedule"});
+  // What else runs on it goes with the machine and is not counted any more.
+  const std::vector<cluster::PodIndex> rest(snapshot.pods_on(index).begin(), snapshot.pods_on(index).end());
+  for (const cluster::PodIndex pod : rest) snapshot.Unplace(pod);
+  snapshot.UpdateNode(index, ghost);
+  const pack::Placement placement = placer_.Place(
+      pods, {.accept = {.allowed = &destinations, .except = index}, .stop_at_first_failure = true});
+  if (!placement.all()) return false;
+  snapshot.RemoveNode(index);
+  return true;
+}
+
+ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const NodeOf& of,
+                                                              std::vector<uint8_t>& destinations) {
+  Simulated result;
+  result.staying.node = of.node->metadata.name;
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  const cluster::NodeIndex index = snapshot.FindNode(of.node->metadata.name);
+  if (index == cluster::kNone) {
+    result.staying.reason = Unremovable::kNoNodeInfo;
+    return result;
+  }
+  std::vector<pack::PendingPod> entries;
+  const PodsToMove move =
+      FindPodsToMove(rules_, PodsOf(index, entries), {view.budgets, view.controllers, view.now});
+  std::unordered_map<const model::Pod*, const pack::PendingPod*> known;
+  for (const auto& entry : entries) known.emplace(entry.pod.get(), &entry);
+  if (move.blocking != nullptr) {
+    result.staying.reason = Unremovable::kBlockedByPod;
+    result.staying.blocking_pod = known[move.blocking]->pod;
+    result.staying.blocking_reason = ToString(move.blocked_by.reason);
+    result.staying.detail = move.blocked_by.text;
+    return result;
+  }
+  std::vector<pack::PendingPod> moving;
+  for (const model::Pod* pod : move.movable) moving.push_back(*known[pod]);
+  {
+    auto fork = snapshot.Fork();
+    if (!FindPlaces(of, index, moving, destinations, view.now)) {
+      result.staying.reason = Unremovable::kNoPlaceToMovePods;
+      return result;
+    }
+    fork.Commit();  // later candidates see the moved pods and the missing node
+  }
+  RemovableNode removable{.node = of.node->metadata.name, .group = of.group};
+  for (const auto& pod : moving) removable.to_reschedule.push_back(pod.pod);
+  for (const model::Pod* pod : move.daemon_set) removable.daemon_set.push_back(known[pod]->pod);
+  for (const model::Pod* pod : move.on_completion) removable.on_completion.push_back(known[pod]->pod);
+  result.removable = std::move(removable);
+  return result;
+}
+
+int ScaleDownPlanner::UnneededLimit() const {
+  const int n = parts_.options.max_scale_down_parallelism;
+  const int by_growth = static_cast<int>(unneeded_.size()) + 2 * n;
+  const Duration unneeded_time =
+      std::max(parts_.options.group_defaults.scale_down_unneeded_time, shortest_interval_);
+  const auto loops = unneeded_time.count() / std::max<int64_t>(1, shortest_interval_.count());
+  const int64_t by_time = int64_t{n} * loops + n;
+  return static_cast<int>(std::min<int64_t>(by_growth, by_time));
+}
+
+void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& candidates) {
+  shortest_interval_ = std::min(shortest_interval_, view.now - last_evaluation_);
+  last_evaluation_ = view.now;
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  const auto evaluation = snapshot.Fork();  // reverted at the end, whatever was found
+
+  std::vector<uint8_t> destinations(snapshot.node_bound(), 0);
+  std::unordered_map<std::string_view, const NodeOf*> by_name;
+  for (const NodeOf& of : view.nodes) {
+    by_name.emplace(of.node->metadata.name, &of);
+    const cluster::NodeIndex index = snapshot.FindNode(of.node->metadata.name);
+    if (index != cluster::kNone && !view.deleting.Contains(of.node->metadata.name)) destinations[index] = 1;
+  }
+
+  staying_.clear();
+  utilization_.clear();
+  std::erase_if(recently_unremovable_, [&](const auto& entry) {
+    const cluster::NodeIndex index = snapshot.FindNode(entry.first);
+    if (index == cluster::kNone || entry.second.until <= view.now) return true;
+    return parts_.options.deviations.unremovable_recheck_on_change &&
+           entry.second.pods != PodsFingerprint(index);
+  });
+
+  std::vector<const NodeOf*> eligible;
+  for (const std::string& name : candidates) {
+    if (view.deleting.Contains(name)) continue;
+    const NodeOf& of = *by_name.at(name);
+    std::optional<report::Utilization> use;
+    const Unremovable reason = Ineligible(view, of, use);
+    if (use) utilization_[name] = *use;
+    if (reason == Unremovable::kNoReason) {
+      eligible.push_back(&of);
+    } else {
+      staying_[name] = {.node = name, .reason = reason};
+    }
+  }
+
+  const TimePoint deadline = parts_.clock.Now() + parts_.options.scale_down_simulation_timeout;
+  std::vector<RemovableNode> removable;
+  int atomic = 0;
+  for (const NodeOf* of : eligible) {
+    if (parts_.clock.Now() > deadline) break;
+    if (!parts_.options.deviations.scan_all_candidates &&
+        static_cast<int>(removable.size()) - atomic >= UnneededLimit()) {
+      break;
+    }
+    const cluster::NodeIndex index = snapshot.FindNode(of->node->metadata.name);
+    const uint64_t fingerprint = index == cluster::kNone ? 0 : PodsFingerprint(index);
+    Simulated simulated = SimulateRemoval(view, *of, destinations);
+    if (!simulated.removable) {
+      recently_unremovable_[of->node->metadata.name] = {
+          view.now + parts_.options.unremovable_node_recheck_timeout, fingerprint};
+      staying_[of->node->metadata.name] = std::move(simulated.staying);
+      continue;
+    }
+    std::vector<const model::Pod*> moving;
+    for (const auto& pod : simulated.removable->to_reschedule) moving.push_back(pod.get());
+    simulated.removable->risky = !view.budgets.CanRemove(moving).in_parallel;
+    view.budgets.Remove(moving);
+    if (index != cluster::kNone) destinations[index] = 0;
+    if (parts_.options_of(of->group).zero_or_max_node_scaling) ++atomic;
+    removable.push_back(std::move(*simulated.removable));
+  }
+  UpdateUnneeded(view, std::move(removable));
+  placer_.NextRun();
+}
+
+void ScaleDownPlanner::UpdateUnneeded(const View& view, std::vector<RemovableNode> removable) {
+  std::map<std::string, TimePoint> since;
+  for (const auto& [name, entry] : unneeded_) since[name] = entry.since;
+  std::unordered_map<std::string_view, const NodeOf*> by_name;
+  for (const NodeOf& of : view.nodes) by_name.emplace(of.node->metadata.name, &of);
+  std::vector<std::pair<std::string, Entry>> updated;
+  for (RemovableNode& node : removable) {
+    const std::string name = node.node;
+    const auto before = since.find(name);
+    const cloud::ScalingOptions options = parts_.options_of(node.group);
+    Entry entry;
+    entry.since = before == since.end() ? view.now : before->second;
+    entry.node = by_name.at(name)->node;
+    entry.ready = ReadinessOf(*entry.node).ready;
+    entry.threshold = entry.ready ? options.scale_down_unneeded_time : options.scale_down_unready_time;
+    entry.removable = std::move(node);
+    updated.emplace_back(name, std::move(entry));
+  }
+  unneeded_ = std::move(updated);
+}
+
+Unremovable ScaleDownPlanner::MayGo(const View& view, const Entry& entry, Quotas& minima,
+                                    std::map<std::string, int>& sizes) {
+  if (ScaleDownDisabled(*entry.node)) return Unremovable::kScaleDownDisabledAnnotation;
+  if (entry.threshold > Duration::zero() && !(entry.since + entry.threshold < view.now)) {
+    return entry.ready ? Unremovable::kNotUnneededLongEnough : Unremovable::kNotUnreadyLongEnough;
+  }
+  const std::string& group = entry.removable.group;
+  if (group.empty()) return Unremovable::kNotAutoscaled;
+  const auto size = sizes.find(group);
+  if (size == sizes.end()) return Unremovable::kUnexpectedError;
+  const auto groups = parts_.groups.Groups();
+  const auto info = std::ranges::find(groups, group, &cloud::GroupInfo::id);
+  if (info == groups.end()) return Unremovable::kNotAutoscaled;
+  if (size->second - view.deleting.InGroup(group) <= info->min_size) {
+    return Unremovable::kNodeGroupMinSizeReached;
+  }
+  if (!minima.Consume({entry.node.get(), group}, 1).exceeded.empty()) {
+    return Unremovable::kMinimalResourceLimitExceeded;
+  }
+  --size->second;
+  return Unremovable::kNoReason;
+}
+
+void ScaleDownPlanner::KeepAtomicGroupsWhole(const View& view, std::vector<RemovableNode>& nodes) {
+  std::map<std::string, int> listed;
+  for (const RemovableNode& node : nodes) ++listed[node.group];
+  std::set<std::string> broken;
+  for (const auto& [group, count] : listed) {
+    if (!parts_.options_of(group).zero_or_max_node_scaling) continue;
+    const auto target = parts_.groups.TargetSize(group);
+    if (target.ok() && *target == count) continue;
+    const auto instances = parts_.groups.Instances(group);
+    int registered = 0;
+    if (instances.ok()) {
+      std::set<std::string_view> ids;
+      for (const auto& instance : *instances) ids.insert(instance.id);
+      for (const NodeOf& of : view.nodes) registered += ids.contains(of.node->spec.provider_id) ? 1 : 0;
+    }
+    if (registered != count) broken.insert(group);
+  }
+  std::vector<RemovableNode> kept;
+  std::vector<RemovableNode> atomic;
+  for (RemovableNode& node : nodes) {
+    if (broken.contains(node.group)) {
+      Stays(node.node, Unremovable::kAtomicScaleDownFailed, "not every node of the group can go");
+    } else if (parts_.options_of(node.group).zero_or_max_node_scaling) {
+      atomic.push_back(std::move(node));
+    } else {
+      kept.push_back(std::move(node));
+    }
+  }
+  std::ranges::move(atomic, std::back_inserter(kept));
+  nodes = std::move(kept);
+}
+
+NodesToDelete ScaleDownPlanner::Choose(const View& view) {
+  Quotas minima = Quotas::ToMinima(parts_.options, view.all_nodes, parts_.groups.GpuLabel());
+  std::map<std::string, int> sizes;
+  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+    const auto target = parts_.groups.TargetSize(group.id);
+    if (target.ok()) sizes[group.id] = *target;
+  }
+  std::vector<RemovableNode> empty;
+  std::vector<RemovableNode> safe;
+  std::vector<RemovableNode> risky;
+  for (const bool drained : {false, true}) {
+    for (const auto& [name, entry] : unneeded_) {
+      if (entry.removable.to_reschedule.empty() == drained) continue;
+      const Unremovable reason = MayGo(view, entry, minima, sizes);
+      if (reason != Unremovable::kNoReason) {
+        Stays(name, reason, "");
+      } else {
+        (!drained ? empty : entry.removable.risky ? risky : safe).push_back(entry.removable);
+      }
+    }
+  }
+  std::vector<RemovableNode> chosen = std::move(empty);
+  std::ranges::move(safe, std::back_inserter(chosen));
+  std::ranges::move(risky, std::back_inserter(chosen));
+  KeepAtomicGroupsWhole(view, chosen);
+
+  NodesToDelete result;
+  for (RemovableNode& node : chosen) {
+    if (!node.on_completion.empty()) {
+      Stays(node.node, Unremovable::kBlockedByOnCompletionPod, "waiting for pods to end by themselves");
+    } else {
+      (node.to_reschedule.empty() ? result.empty : result.drain).push_back(std::move(node));
+    }
+  }
+  return result;
+}
+
+void ScaleDownPlanner::Stays(const std::string& node, Unremovable reason, std::string detail) {
+  staying_[node] = {.node = node, .reason = reason, .detail = std::move(detail)};
+}
+
+std::vector<std::string> ScaleDownPlanner::Unneeded() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : unneeded_) names.push_back(name);
+  return names;
+}
+
+std::vector<report::StayingNode> ScaleDownPlanner::Staying() const {
+  std::vector<report::StayingNode> all;
+  for (const auto& [name, staying] : staying_) {
+    all.push_back(staying);
+    const auto use = utilization_.find(name);
+    if (use != utilization_.end()) all.back().utilization = use->second;
+  }
+  return all;
+}
+
+std::optional<TimePoint> ScaleDownPlanner::UnneededSince(std::string_view node) const {
+  for (const auto& [name, entry] : unneeded_) {
+    if (name == node) return entry.since;
+  }
+  return std::nullopt;
+}
+
+}  // namespace coppice::autoscale

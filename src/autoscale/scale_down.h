@@ -1,0 +1,132 @@
+// ScaleDownPlanner: which nodes are not needed, since when, and which of them may go now. A pure plan, like
+// scale-up: removal is simulated on the snapshot, moved pods are seen by later candidates, and everything is
+// reverted at the end; only timers and remembered verdicts stay.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "autoscale/cluster_state.h"
+#include "autoscale/drain_rules.h"
+#include "autoscale/options.h"
+#include "autoscale/quotas.h"
+#include "cluster/world.h"
+#include "pack/placer.h"
+#include "report/pass_report.h"
+
+namespace coppice::autoscale {
+
+// What is being deleted right now.
+struct DeletionsInProgress {
+  std::vector<std::string> empty;
+  std::vector<std::string> drained;
+  std::map<std::string, int, std::less<>> by_group;
+  bool Contains(std::string_view node) const;
+  int InGroup(std::string_view group) const;
+};
+
+// A node that could go, with what would become of its pods.
+struct RemovableNode {
+  std::string node;
+  std::string group;
+  std::vector<cluster::PodPtr> to_reschedule;
+  std::vector<cluster::PodPtr> daemon_set;
+  std::vector<cluster::PodPtr> on_completion;
+  bool risky = false;  // its pods cannot all go at once under their budgets
+};
+
+struct NodesToDelete {
+  std::vector<RemovableNode> empty;
+  std::vector<RemovableNode> drain;
+};
+
+class ScaleDownPlanner {
+ public:
+  struct Parts {
+    const Options& options;
+    cloud::NodeGroups& groups;
+    cluster::World& world;
+    pack::Search& search;
+    const Clock& clock;
+    ClusterState::OptionsOf options_of;
+  };
+  explicit ScaleDownPlanner(Parts parts);
+
+  struct NodeOf {
+    cluster::NodePtr node;  // after readiness overrides
+    std::string group;
+  };
+  struct View {
+    std::vector<NodeOf> nodes;  // registered ones; stand-ins are neither candidates nor listed here
+    std::vector<Quotas::NodeOf> all_nodes;  // with stand-ins: what minimal limits are reckoned from
+    PdbTracker budgets;
+    const Controllers* controllers = nullptr;
+    DeletionsInProgress deleting;
+    TimePoint now;
+  };
+
+  // Takes over timers from soft taints that an earlier process left; once, at the start.
+  void Adopt(const std::vector<NodeOf>& nodes, TimePoint now);
+
+  // Groups that are not to be touched for a while (--scale-down-delay-type-local) are left out by the caller.
+  std::vector<std::string> Candidates(View& view, const std::set<std::string>& delayed_groups);
+  // The unneeded nodes of now. Keeps `view.budgets` reduced by what would be evicted.
+  void Evaluate(View& view, const std::vector<std::string>& candidates);
+  // Of the unneeded ones, those whose time has come and that no limit keeps.
+  NodesToDelete Choose(const View& view);
+
+  void ForgetUnneeded() { unneeded_.clear(); }
+  std::vector<std::string> Unneeded() const;  // in the order in which they were found
+  std::vector<report::StayingNode> Staying() const;
+  std::optional<TimePoint> UnneededSince(std::string_view node) const;
+  TimePoint last_evaluation() const { return last_evaluation_; }
+  // A fuse or a failure kept it.
+  void Stays(const std::string& node, report::Unremovable reason, std::string detail);
+
+ private:
+  struct Entry {
+    RemovableNode removable;
+    TimePoint since;
+    Duration threshold{};
+    bool ready = false;
+    cluster::NodePtr node;
+  };
+  struct Simulated {
+    std::optional<RemovableNode> removable;
+    report::StayingNode staying;
+  };
+
+  report::Unremovable Ineligible(const View& view, const NodeOf& of, std::optional<report::Utilization>& use);
+  Simulated SimulateRemoval(View& view, const NodeOf& of, std::vector<uint8_t>& destinations);
+  bool FindPlaces(const NodeOf& of, cluster::NodeIndex index, const std::vector<pack::PendingPod>& pods,
+                  const std::vector<uint8_t>& destinations, TimePoint now);
+  std::vector<const model::Pod*> PodsOf(cluster::NodeIndex index, std::vector<pack::PendingPod>& entries) const;
+  report::Unremovable MayGo(const View& view, const Entry& entry, Quotas& minima,
+                            std::map<std::string, int>& sizes);
+  void KeepAtomicGroupsWhole(const View& view, std::vector<RemovableNode>& nodes);
+  int UnneededLimit() const;
+  void UpdateUnneeded(const View& view, std::vector<RemovableNode> removable);
+  uint64_t PodsFingerprint(cluster::NodeIndex index) const;
+
+  Parts parts_;
+  std::vector<DrainRule> rules_;
+  pack::Placer placer_;
+  std::vector<std::pair<std::string, Entry>> unneeded_;  // in the order of the last evaluation
+  std::set<std::string> previous_;                       // names of the evaluation before
+  struct Remembered {
+    TimePoint until;
+    uint64_t pods = 0;  // fingerprint of what was on the node
+  };
+  std::map<std::string, Remembered> recently_unremovable_;
+  std::map<std::string, report::StayingNode> staying_;
+  std::map<std::string, report::Utilization> utilization_;
+  TimePoint last_evaluation_;
+  Duration shortest_interval_;
+};
+
+}  // namespace coppice::autoscale

@@ -1,0 +1,97 @@
+// ScaleUpPlanner: what to buy for pods that found no place. A pure plan: it tries on the snapshot, forks and
+// reverts, and hands back resizes with the reasons; the pass carries them out.
+//
+// In upstream's order, for the answers depend on it: kinds of pods; which groups may grow at all; which kinds
+// each could take; per group how many nodes (estimator); the expanders' choice; limits; balancing among
+// similar groups.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autoscale/cluster_state.h"
+#include "autoscale/options.h"
+#include "autoscale/quotas.h"
+#include "autoscale/templates.h"
+#include "base/clock.h"
+#include "expand/chain.h"
+#include "pack/estimator.h"
+#include "report/pass_report.h"
+
+namespace coppice::autoscale {
+
+// An event that upstream would emit; the pass hands it to the writer.
+struct PlannedEvent {
+  std::string type;  // Normal, Warning
+  std::string reason;
+  std::string text;
+};
+
+struct ScaleUpPlan {
+  report::ScaleUp report;                    // final unless there are resizes to carry out
+  std::vector<report::GroupResize> resizes;  // to be done, in order
+  std::string chosen;                        // the group that the expanders chose
+  bool all_or_nothing = false;
+  std::vector<PlannedEvent> events;
+
+  // What is needed to describe the outcome when a resize has failed.
+  struct Kind {
+    pack::PodKind pods;
+    bool schedulable = false;
+    std::vector<std::string> schedulable_groups;
+    std::map<std::string, model::Verdict> rejected;  // by group
+  };
+  std::vector<Kind> kinds;
+  std::shared_ptr<const std::map<std::string, std::vector<std::string>>> skipped;
+};
+
+class ScaleUpPlanner {
+ public:
+  struct Parts {
+    const Options& options;
+    cloud::NodeGroups& groups;
+    const Templates& templates;
+    const ClusterState& state;
+    pack::Search& search;
+    expand::Chain& expanders;
+    const Clock& clock;
+    ClusterState::OptionsOf options_of;
+    bool first_of_tie = false;  // replays take the first of several equally good options
+  };
+  explicit ScaleUpPlanner(Parts parts) : parts_(std::move(parts)) {}
+
+  // `nodes`: all of the snapshot, stand-ins included, with their groups.
+  ScaleUpPlan Plan(const std::vector<pack::PendingPod>& pods, const std::vector<Quotas::NodeOf>& nodes,
+                   const expand::Surroundings& around, TimePoint now, bool all_or_nothing = false);
+
+  // Groups below their minimum, where that is enforced.
+  ScaleUpPlan PlanMinSizes(const std::vector<Quotas::NodeOf>& nodes, TimePoint now);
+
+  // The report of a plan that was carried out whole, or that failed at `failed` with `error`.
+  static report::ScaleUp Succeeded(ScaleUpPlan plan);
+  static report::ScaleUp Failed(ScaleUpPlan plan, const std::vector<std::string>& failed, std::string error,
+                                bool parallel);
+
+ private:
+  struct Draft;
+
+  void FilterGroups(Draft& draft, TimePoint now);
+  void FindTakers(Draft& draft);
+  void ComputeOptions(Draft& draft);
+  std::vector<std::string> SimilarTo(const Draft& draft, const std::string& group, TimePoint now) const;
+  // Null if the whole plan must be given up; the reason is then in the report.
+  bool Cap(Draft& draft, int& nodes, int current, const std::string& group);
+  void Balance(Draft& draft, int nodes, TimePoint now);
+
+  Parts parts_;
+};
+
+// Upstream's event text: how many groups said what.
+std::string ReasonsMessage(report::ScaleUpResult result, const report::Unhelped& unhelped,
+                           const std::vector<std::string>& considered);
+
+}  // namespace coppice::autoscale
