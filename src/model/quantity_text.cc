@@ -36,6 +36,12 @@ bool IsSign(std::string_view text, size_t at) {
   return at < text.size() && (text[at] == '+' || text[at] == '-');
 }
 
+Status Malformed() {
+  return InvalidArgument(
+      "quantities must match the regular expression "
+      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+}
+
 template <class Table>
 std::string_view SuffixOf(const Table& table, int32_t exponent) {
   const auto it = std::find_if(table.begin(), table.end(),
@@ -51,10 +57,7 @@ Result<QuantityText> SplitQuantity(std::string_view text) {
     return InvalidArgument("a quantity of more than " + std::to_string(Quantity::kMaxTextLength) +
                            " characters");
   }
-  const Status malformed = InvalidArgument(
-      "quantities must match the regular expression "
-      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-  if (text.empty()) return malformed;
+  if (text.empty()) return Malformed();
 
   QuantityText parts;
   size_t at = IsSign(text, 0) ? 1 : 0;
@@ -77,7 +80,7 @@ Result<QuantityText> SplitQuantity(std::string_view text) {
   parts.suffix = text.substr(at);
   while (at < text.size() && kSuffixLetters.find(text[at]) != std::string_view::npos) ++at;
   if (IsSign(text, at)) ++at;
-  if (SkipDigits(text, at) != text.size()) return malformed;
+  if (SkipDigits(text, at) != text.size()) return Malformed();
   return parts;
 }
 
