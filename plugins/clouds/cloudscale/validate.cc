@@ -14,6 +14,8 @@ namespace {
 constexpr Duration kCatalogTtl = std::chrono::minutes(1);
 constexpr int64_t kMinVolumeGb = 10;  // the API's
 
+// An empty list of what everybody can order (zones, flavors, images) says nothing, so nothing is
+// said about it.
 class Check {
  public:
   Check(const cloud::GroupConfig& group, Catalog& catalog, Deadline deadline)
@@ -34,8 +36,7 @@ class Check {
  private:
   template <class... Args>
   void Say(fmt::format_string<Args...> text, Args&&... args) {
-    mistakes_.push_back(fmt::format("node group '{}': ", group_.name) +
-                        fmt::format(text, std::forward<Args>(args)...));
+    mistakes_.push_back(fmt::format(text, std::forward<Args>(args)...));
   }
 
   static const CatalogItem* Find(const Catalog::Items& items, std::string CatalogItem::* key,
@@ -73,7 +74,7 @@ class Check {
     }
     std::ranges::sort(zones);
     zone_known_ = std::ranges::find(zones, group_.zone) != zones.end();
-    if (!zone_known_) {
+    if (!zone_known_ && !zones.empty()) {
       Say("zone '{}' does not exist at cloudscale.ch; there are: {}", group_.zone,
           Join(zones, ", "));
     }
@@ -103,7 +104,7 @@ class Check {
                                     custom ? group_.image.substr(kCustom.size()) : group_.image);
     if (image != nullptr) {
       CheckOfferedHere(*image, fmt::format("image '{}'", group_.image));
-    } else {
+    } else if (custom || !images->empty()) {
       Say("image '{}' does not exist {}{}", group_.image,
           custom ? "among the custom images of this project"
                  : "at cloudscale.ch (one of your own is written custom:<slug>)",
