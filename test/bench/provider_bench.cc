@@ -1,11 +1,11 @@
 // What a call costs: every read RPC over mutual TLS on loopback, with 15,000 machines in 200
 // groups, 1 and 64 calls in flight on one connection.
 //
-//   provider_bench [seconds per row]                       our server, in a process of its own
-//   provider_bench [seconds] ADDRESS CERT KEY CA PID NODE  somebody else's, with the same client;
-//   PID for its CPU
-//                                                          time and memory, NODE a provider id that
-//                                                          it knows
+//   provider_bench [SECONDS PER ROW]
+//       our server, in a process of its own
+//   provider_bench SECONDS ADDRESS CERT KEY CA PID NODE GROUP
+//       somebody else's, with the same client: PID for its CPU time and memory, NODE a provider id
+//       and GROUP a node group that it knows
 //
 // Client and server share the machine: read ratios. CPU is the server's alone.
 
@@ -111,6 +111,7 @@ struct Target {
   std::string cert, key, ca;
   pid_t pid = 0;
   std::string node;
+  std::string group = "group-7";
 };
 
 double CpuSeconds(pid_t pid) {
@@ -236,17 +237,18 @@ std::string NodeRequest(const std::string& id) {
   return request.SerializeAsString();
 }
 
-std::vector<std::pair<std::string, std::string>> Requests(const Target& target) {
+std::vector<std::pair<std::string, std::string>> Requests(const std::string& node,
+                                                          const std::string& group) {
   pb::NodeGroupTargetSizeRequest by_id;
-  by_id.set_id("group-7");
+  by_id.set_id(group);
   const std::string id = by_id.SerializeAsString();
   pb::NodeGroupAutoscalingOptionsRequest options;
-  options.set_id("group-7");
+  options.set_id(group);
   options.mutable_defaults()->set_scaledownutilizationthreshold(0.5);
   options.mutable_defaults()->mutable_scaledownunneededduration()->set_seconds(600);
   options.mutable_defaults()->mutable_scaledownunreadyduration()->set_seconds(1'200);
   options.mutable_defaults()->mutable_maxnodeprovisionduration()->set_seconds(900);
-  return {{"NodeGroupForNode", NodeRequest(target.node)},
+  return {{"NodeGroupForNode", NodeRequest(node)},
           {"NodeGroups", ""},
           {"NodeGroupTargetSize", id},
           {"NodeGroupNodes", id},
@@ -257,21 +259,66 @@ std::vector<std::pair<std::string, std::string>> Requests(const Target& target) 
           {"Refresh", ""}};
 }
 
-void MeasureAll(const Target& target, double seconds) {
+// What tools/bench asks every program: the names, or the rows as JSON (google-benchmark's form).
+enum class Output { kTable, kNames, kJson };
+
+constexpr int kInFlight[] = {1, 64};
+
+std::string NameOf(const std::string& method, int in_flight) {
+  return "Provider/" + method + "/in_flight:" + std::to_string(in_flight);
+}
+
+bool Skipped(const std::string& method, int in_flight) {
+  return method == "Refresh" && in_flight > 1;
+}
+
+void PrintRow(const std::string& method, int in_flight, const Row& row, Output output, bool first) {
+  if (output == Output::kJson) {
+    const std::string name = NameOf(method, in_flight);
+    std::printf(
+        "%s{\"name\":\"%s\",\"run_name\":\"%s\",\"run_type\":\"iteration\",\"real_time\":%.3f,"
+        "\"cpu_time\":%.3f,"
+        "\"time_unit\":\"us\",\"items_per_second\":%.0f}",
+        first ? "" : ",\n", name.c_str(), name.c_str(), row.p50_micros, row.cpu_micros,
+        row.calls_per_second);
+  } else {
+    std::printf("%-28s %9d %10.0f %9.0f %9.0f %12.1f%s\n", method.c_str(), in_flight,
+                row.calls_per_second, row.p50_micros, row.p99_micros, row.cpu_micros,
+                row.failures == 0 ? "" : "  FAILED CALLS");
+  }
+  std::fflush(stdout);
+}
+
+void MeasureAll(const Target& target, double seconds, Output output) {
   Client client(target);
-  std::printf("%-28s %9s %10s %9s %9s %12s\n", "method", "in flight", "calls/s", "p50 us", "p99 us",
-              "cpu us/call");
-  for (const auto& [method, request] : Requests(target)) {
-    for (const int in_flight : {1, 64}) {
-      if (method == "Refresh" && in_flight > 1) continue;
-      const Row row = client.Measure(method, request, in_flight, seconds);
-      std::printf("%-28s %9d %10.0f %9.0f %9.0f %12.1f%s\n", method.c_str(), in_flight,
-                  row.calls_per_second, row.p50_micros, row.p99_micros, row.cpu_micros,
-                  row.failures == 0 ? "" : "  FAILED CALLS");
-      std::fflush(stdout);
+  if (output == Output::kJson) {
+    std::printf("{\"benchmarks\":[\n");
+  } else {
+    std::printf("%-28s %9s %10s %9s %9s %12s\n", "method", "in flight", "calls/s", "p50 us",
+                "p99 us", "cpu us/call");
+  }
+  bool first = true;
+  for (const auto& [method, request] : Requests(target.node, target.group)) {
+    for (const int in_flight : kInFlight) {
+      if (Skipped(method, in_flight)) continue;
+      PrintRow(method, in_flight, client.Measure(method, request, in_flight, seconds), output,
+               first);
+      first = false;
     }
   }
-  std::printf("server memory: %.1f MB\n", RssMegabytes(target.pid));
+  if (output == Output::kJson) {
+    std::printf("]}\n");
+  } else {
+    std::printf("server memory: %.1f MB\n", RssMegabytes(target.pid));
+  }
+}
+
+void PrintNames() {
+  for (const auto& [method, request] : Requests("", "")) {
+    for (const int in_flight : kInFlight) {
+      if (!Skipped(method, in_flight)) std::printf("%s\n", NameOf(method, in_flight).c_str());
+    }
+  }
 }
 
 std::string Slurp(const char* path) {
@@ -280,11 +327,21 @@ std::string Slurp(const char* path) {
 }
 
 int Main(int argc, char** argv) {
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 3;
-  if (argc == 8) {
-    MeasureAll(
-        {argv[2], Slurp(argv[3]), Slurp(argv[4]), Slurp(argv[5]), std::atoi(argv[6]), argv[7]},
-        seconds);
+  Output output = Output::kTable;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.rfind("--benchmark_list_tests", 0) == 0) output = Output::kNames;
+    if (argument == "--benchmark_format=json") output = Output::kJson;
+  }
+  if (output == Output::kNames) {
+    PrintNames();
+    return 0;
+  }
+  const double seconds = output == Output::kJson ? 1 : argc > 1 ? std::atof(argv[1]) : 3;
+  if (argc == 9) {
+    MeasureAll({argv[2], Slurp(argv[3]), Slurp(argv[4]), Slurp(argv[5]), std::atoi(argv[6]),
+                argv[7], argv[8]},
+               seconds, output);
     return 0;
   }
   const test::TempDirectory dir;
@@ -302,10 +359,11 @@ int Main(int argc, char** argv) {
   if (read(pipe_ends[0], line, sizeof line - 1) <= 0) return 1;
   const std::string text(line);
   const size_t space = text.find(' ');
-  std::printf("%d machines in %d groups, mutual TLS, one connection\n", kMachines, kGroups);
+  if (output == Output::kTable)
+    std::printf("%d machines in %d groups, mutual TLS, one connection\n", kMachines, kGroups);
   MeasureAll({"127.0.0.1:" + text.substr(0, space), client.cert, client.key, authority.pem(), pid,
               text.substr(space + 1, text.size() - space - 2)},
-             seconds);
+             seconds, output);
   kill(pid, SIGKILL);
   waitpid(pid, nullptr, 0);
   return 0;

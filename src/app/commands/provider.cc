@@ -7,6 +7,7 @@
 #include "app/commands/commands.h"
 #include "app/provider.h"
 #include "app/version.h"
+#include "grpc/library_log.h"
 
 namespace coppice::app {
 namespace {
@@ -27,8 +28,10 @@ sigset_t BlockStopSignals() {
 
 int RunProvider(const ProviderCommand& command, Plugins& plugins) {
   const sigset_t signals = BlockStopSignals();
-  SystemClock clock;
-  const Log log = Log::ToStderr(clock, command.log_level);
+  // Neither is ever destroyed: threads of the gRPC library may still log while the process ends.
+  SystemClock& clock = *new SystemClock;
+  const Log& log = *new Log(Log::ToStderr(clock, command.log_level));
+  grpc::RouteLibraryLog(log);
   SeededRng rng(SeedFromSystem());
   Metrics metrics;
   log.Info("coppice provider starts", {{"version", kVersion}, {"config", command.config}});

@@ -60,17 +60,14 @@ class Account {
   }
 
   void Audit(const cloud::AuditEntry& entry) const {
-    const std::string of = fmt::format(" {} of {}", entry.asked, entry.group);
-    if (entry.action == "increase") {
-      Line("cloud",
-           fmt::format(
-               "ordered {} of {}{}{}", entry.done, entry.asked, " for " + entry.group,
-               entry.pending > 0 ? fmt::format(", {} still being ordered", entry.pending) : ""));
-    } else if (entry.action == "delete" && entry.status.ok()) {
-      Line("cloud", "deleted" + of);
-    } else {
-      Line("cloud", entry.action + of + ": " + entry.status.ToString());
-    }
+    const char* verb = entry.action == "increase" ? "ordered"
+                       : entry.action == "delete" ? "deleted"
+                                                  : "cancelled";
+    std::string what =
+        fmt::format("{} {} of {} for {}", verb, entry.done, entry.asked, entry.group);
+    if (entry.pending > 0) what += fmt::format(", {} still under way", entry.pending);
+    if (!entry.status.ok()) what += ": " + entry.status.message();
+    Line("cloud", what);
   }
 
   void Table(const DemoClient& client) const {

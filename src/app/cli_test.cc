@@ -1,0 +1,92 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "app/main.h"
+#include "test/support/test_certificates.h"
+
+namespace coppice::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Outcome Run(std::vector<std::string> arguments) {
+  Plugins plugins;
+  RegisterDiscoveredPlugins(plugins);
+  arguments.insert(arguments.begin(), "coppice");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Outcome outcome;
+  outcome.code = Main(static_cast<int>(argv.size()), argv.data(), plugins);
+  outcome.out = testing::internal::GetCapturedStdout();
+  outcome.err = testing::internal::GetCapturedStderr();
+  return outcome;
+}
+
+TEST(CliTest, TellsItsVersionAndItsCommands) {
+  EXPECT_THAT(Run({"--version"}).out, HasSubstr("coppice 0."));
+  const Outcome help = Run({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* command : {"provider", "validate", "run"})
+    EXPECT_THAT(help.out, HasSubstr(command));
+}
+
+TEST(CliTest, WrongUsageIsCodeTwo) {
+  EXPECT_EQ(Run({}).code, 2);
+  EXPECT_EQ(Run({"no-such-command"}).code, 2);
+  const Outcome missing = Run({"provider"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("--config"));
+}
+
+TEST(CliTest, TheGoProvidersFlagsAreTaken) {
+  const Outcome outcome =
+      Run({"provider", "-config=/no/such/file.yaml", "-v=4", "-logtostderr=true",
+           "--stderrthreshold=INFO", "-metrics-addr", ":0"});
+  EXPECT_EQ(outcome.code, 1) << "started, and found no file: " << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("/no/such/file.yaml"));
+}
+
+TEST(CliTest, ValidateJudgesEveryFile) {
+  const test::TempDirectory dir;
+  const std::string good =
+      dir.Write("good.yaml",
+                "clusterTag: a\ncloud: {kind: simulated}\n"
+                "nodeGroups: [{name: web, maxSize: 2, flavor: small-2-4, zone: north1}]\n");
+  const std::string bad =
+      dir.Write("bad.yaml",
+                "clusterTag: a\ncloud: {kind: simulated}\n"
+                "nodeGroups: [{name: web, maxSize: 2, flavour: small-2-4, zone: north1}]\n");
+  EXPECT_EQ(Run({"validate", good}).code, 0);
+  const Outcome both = Run({"validate", good, bad});
+  EXPECT_EQ(both.code, 1);
+  EXPECT_THAT(both.err, HasSubstr("did you mean 'flavor'"));
+  EXPECT_EQ(Run({"validate", dir.At("absent.yaml")}).code, 1);
+}
+
+TEST(CliTest, ACloudRegisteredTwiceIsFoundBeforeAnythingRuns) {
+  Plugins plugins;
+  const auto factory = [](const cloud::CloudContext&) -> Result<std::unique_ptr<cloud::Cloud>> {
+    return NotFound("");
+  };
+  plugins.clouds.Add("mine", factory);
+  plugins.clouds.Add("mine", factory);
+  std::string name = "coppice";
+  char* argv[] = {name.data()};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Main(1, argv, plugins), 1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("registered twice"));
+}
+
+}  // namespace
+}  // namespace coppice::app
