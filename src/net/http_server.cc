@@ -1,20 +1,33 @@
-#include "net/http_server.h"
+// Long, and one file all the same: every file that includes Asio and Beast costs ten seconds.
 
-#include <boost/asio.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/beast.hpp>
-#include <boost/beast/ssl.hpp>
+#include "net/http_server.h"
 
 #include <algorithm>
 #include <array>
-#include <mutex>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <optional>
 #include <set>
 #include <thread>
-#include <tuple>
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "net/http_message.h"
+#include "net/stream_queue.h"
 
 namespace coppice::net {
 
@@ -29,20 +42,67 @@ namespace {
 // Failures as values: a peer that goes away is not an exception.
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
-using PlainStream = beast::tcp_stream;
-using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 using Parser = http::request_parser<http::string_body>;
 
-// What the server does to a connection from outside its coroutine, on the io thread.
-class Connection {
+// A connection's bytes, plain or encrypted. The seam keeps everything above it from being compiled
+// twice.
+class Wire {
  public:
-  virtual ~Connection() = default;
-  // Closes at once if nothing is in flight, else after the answer.
-  virtual void Drain() = 0;
-  virtual void Abort() = 0;
+  virtual ~Wire() = default;
+  virtual beast::tcp_stream& tcp() = 0;
+  virtual asio::awaitable<bool> Handshake() = 0;
+  virtual asio::awaitable<size_t> Read(asio::mutable_buffer space) = 0;  // 0: end, or failure
+  virtual asio::awaitable<bool> Write(std::string_view bytes) = 0;
+  virtual asio::awaitable<void> SayGoodbye() = 0;
 };
 
-// State that every connection sees. All but `stream` ends are touched by the io thread only.
+class PlainWire final : public Wire {
+ public:
+  explicit PlainWire(tcp::socket socket) : stream_(std::move(socket)) {}
+  beast::tcp_stream& tcp() override { return stream_; }
+  asio::awaitable<bool> Handshake() override { co_return true; }
+  asio::awaitable<size_t> Read(asio::mutable_buffer space) override {
+    const auto [problem, length] = co_await stream_.async_read_some(space, kAsTuple);
+    co_return problem ? 0 : length;
+  }
+  asio::awaitable<bool> Write(std::string_view bytes) override {
+    const asio::const_buffer buffer = asio::buffer(bytes);
+    const auto [problem, length] = co_await asio::async_write(stream_, buffer, kAsTuple);
+    co_return !problem;
+  }
+  asio::awaitable<void> SayGoodbye() override { co_return; }
+
+ private:
+  beast::tcp_stream stream_;
+};
+
+class TlsWire final : public Wire {
+ public:
+  TlsWire(tcp::socket socket, asio::ssl::context& context) : stream_(std::move(socket), context) {}
+  beast::tcp_stream& tcp() override { return stream_.next_layer(); }
+  asio::awaitable<bool> Handshake() override {
+    const auto [problem] =
+        co_await stream_.async_handshake(asio::ssl::stream_base::server, kAsTuple);
+    co_return !problem;
+  }
+  asio::awaitable<size_t> Read(asio::mutable_buffer space) override {
+    const auto [problem, length] = co_await stream_.async_read_some(space, kAsTuple);
+    co_return problem ? 0 : length;
+  }
+  asio::awaitable<bool> Write(std::string_view bytes) override {
+    const asio::const_buffer buffer = asio::buffer(bytes);
+    const auto [problem, length] = co_await asio::async_write(stream_, buffer, kAsTuple);
+    co_return !problem;
+  }
+  asio::awaitable<void> SayGoodbye() override { co_await stream_.async_shutdown(kAsTuple); }
+
+ private:
+  asio::ssl::stream<beast::tcp_stream> stream_;
+};
+
+class Session;
+
+// State that every connection sees. Touched by the io thread only.
 struct Shared {
   Shared(HttpServerOptions o, HttpServer::Handler h)
       : options(std::move(o)), handler(std::move(h)) {}
@@ -50,197 +110,126 @@ struct Shared {
   HttpServerOptions options;
   HttpServer::Handler handler;
   asio::io_context io{1};
-  std::set<Connection*> connections;
+  std::set<Session*> sessions;
   bool stopping = false;
   asio::steady_timer stop_deadline{io};
 
-  void Forget(Connection* connection) {
-    connections.erase(connection);
-    if (stopping && connections.empty()) stop_deadline.cancel();  // nothing keeps the loop then
+  void Forget(Session* session) {
+    sessions.erase(session);
+    if (stopping && sessions.empty()) stop_deadline.cancel();  // nothing keeps the loop then
   }
 };
-
-// Bytes on their way from any thread to a coroutine of the io thread.
-class StreamQueue final : public ServerStream, public std::enable_shared_from_this<StreamQueue> {
- public:
-  StreamQueue(asio::io_context& io, size_t max_backlog)
-      : io_(io), ready_(io), max_backlog_(max_backlog) {
-    ready_.expires_at(asio::steady_timer::time_point::max());
-  }
-
-  bool Write(std::string_view text) override {
-    const std::lock_guard lock(mutex_);
-    if (over_ || closing_) return false;
-    if (pending_.size() + text.size() > max_backlog_) {
-      over_ = true;  // a gap in the stream would be worse than its end: the reader connects again
-      Wake();
-      return false;
-    }
-    pending_ += text;
-    Wake();
-    return true;
-  }
-
-  void Close() override {
-    const std::lock_guard lock(mutex_);
-    if (over_ || closing_) return;
-    closing_ = true;
-    Wake();
-  }
-
-  // From here on nobody touches the io_context, which may be gone before the last owner of this.
-  void End() {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-    ended_ = true;
-  }
-
-  void GiveUp() {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-    Wake();
-  }
-
-  // What is to be sent now; nothing at the end of the stream. io thread only.
-  asio::awaitable<std::optional<std::string>> Next(bool& complete) {
-    for (;;) {
-      {
-        const std::lock_guard lock(mutex_);
-        if (over_) co_return std::nullopt;
-        if (!pending_.empty()) co_return std::exchange(pending_, {});
-        if (closing_) {
-          complete = true;
-          co_return std::nullopt;
-        }
-      }
-      co_await ready_.async_wait(kAsTuple);
-    }
-  }
-
- private:
-  // With the mutex held, so that End() cannot come between the check and the post.
-  void Wake() {
-    if (ended_) return;
-    asio::post(io_, [self = shared_from_this()] { self->ready_.cancel(); });
-  }
-
-  asio::io_context& io_;
-  asio::steady_timer ready_;
-  const size_t max_backlog_;
-  std::mutex mutex_;
-  std::string pending_;
-  bool closing_ = false;  // after what is pending
-  bool over_ = false;     // at once
-  bool ended_ = false;    // the coroutine is gone
-};
-
-template <class Body>
-http::response<Body> ToBeast(const ServerResponse& from, unsigned version, bool keep_alive) {
-  http::response<Body> to(static_cast<http::status>(from.status), version);
-  to.set(http::field::content_type, from.content_type);
-  for (const auto& [name, value] : from.headers) to.insert(name, value);
-  to.keep_alive(keep_alive);
-  return to;
-}
 
 // The status that a reading problem is answered with, or 0 when there is nobody to answer.
 int StatusOfProblem(error_code problem) {
   if (problem == http::error::header_limit || problem == http::error::buffer_overflow) return 431;
   if (problem == http::error::body_limit) return 413;
-  if (problem == http::error::end_of_stream || problem == http::error::partial_message) return 0;
-  if (problem.category() == make_error_code(http::error::bad_method).category()) return 400;
-  return 0;
+  return problem == asio::error::eof ? 0 : 400;
 }
 
-// A line break in a header would let whoever chose its text write the rest of the answer.
-bool WellFormed(const ServerResponse& response) {
-  const auto one_line = [](std::string_view text) {
-    return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
-  };
-  return response.status >= 200 && response.status <= 599 && one_line(response.content_type) &&
-         std::ranges::all_of(response.headers, [&](const auto& header) {
-           return one_line(header.first) && one_line(header.second);
-         });
-}
-
-template <class Stream>
-class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
+class Session final : public std::enable_shared_from_this<Session> {
  public:
-  Session(Shared& shared, Stream stream, std::string peer)
-      : shared_(shared), stream_(std::move(stream)), peer_(std::move(peer)) {
-    shared_.connections.insert(this);
+  Session(Shared& shared, std::unique_ptr<Wire> wire, std::string peer)
+      : shared_(shared), wire_(std::move(wire)), peer_(std::move(peer)), ready_(shared.io) {
+    shared_.sessions.insert(this);
   }
-  ~Session() override { shared_.Forget(this); }
+  ~Session() {
+    if (queue_) queue_->Detach();
+    shared_.Forget(this);
+  }
 
-  void Drain() override {
+  // Closes at once if nothing is in flight, else after the answer.
+  void Drain() {
     if (idle_) return Abort();
     if (queue_) queue_->Close();
   }
-  void Abort() override {
+  void Abort() {
     if (queue_) queue_->GiveUp();
-    Lowest().close();
+    wire_->tcp().close();
   }
 
   // The pointer keeps the session alive as long as its coroutine.
-  static asio::awaitable<void> Run(std::shared_ptr<Session> self) { co_await self->ServeAll(); }
-
- private:
-  asio::awaitable<void> ServeAll() {
-    if constexpr (std::is_same_v<Stream, TlsStream>) {
-      Limit(shared_.options.header_timeout);
-      const auto [problem] =
-          co_await stream_.async_handshake(asio::ssl::stream_base::server, kAsTuple);
-      if (problem) co_return;
-    }
+  static asio::awaitable<void> Run(std::shared_ptr<Session> self) {
+    self->Limit(self->shared_.options.header_timeout);
+    if (!co_await self->wire_->Handshake()) co_return;
     bool first = true;
-    while (co_await ServeOne(first)) first = false;
-    co_await Finish();
+    while (co_await self->ServeOne(first)) first = false;
+    co_await self->Finish();
   }
 
-  beast::tcp_stream& Lowest() { return beast::get_lowest_layer(stream_); }
-  void Limit(Duration time) { Lowest().expires_after(time); }
+ private:
+  void Limit(Duration time) { wire_->tcp().expires_after(time); }
 
   // Reads a request and answers it; whether another may follow.
   asio::awaitable<bool> ServeOne(bool first) {
-    Parser parser;
-    parser.header_limit(static_cast<std::uint32_t>(shared_.options.max_header_bytes));
-    parser.body_limit(shared_.options.max_body_bytes);
-    if (buffer_.size() == 0) {
+    if (shared_.stopping) co_return false;  // since the last answer was decided on
+    if (unread_.empty()) {
       idle_ = true;
       // A fresh connection that says nothing gets no more time than one that dawdles.
       Limit(first ? shared_.options.header_timeout : shared_.options.idle_timeout);
-      const auto space = buffer_.prepare(4096);
-      const auto [problem, length] = co_await stream_.async_read_some(space, kAsTuple);
+      const bool more = co_await ReadMore();
       idle_ = false;
-      buffer_.commit(length);
-      if (problem || shared_.stopping) co_return false;
+      if (!more || shared_.stopping) co_return false;
     }
+    Parser parser;
+    parser.header_limit(static_cast<uint32_t>(shared_.options.max_header_bytes));
+    parser.body_limit(shared_.options.max_body_bytes);
     Limit(shared_.options.header_timeout);
-    const auto [header_problem, header_length] =
-        co_await http::async_read_header(stream_, buffer_, parser, kAsTuple);
-    if (header_problem)
-      co_return co_await Refuse(StatusOfProblem(header_problem), header_problem.message());
-    if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
-      if (!co_await SendContinue()) co_return false;
+    error_code problem = co_await ReadHeader(parser);
+    if (!problem) {
+      Limit(shared_.options.body_timeout);
+      problem = co_await ReadBody(parser);
     }
-    Limit(shared_.options.body_timeout);
-    const auto [body_problem, body_length] =
-        co_await http::async_read(stream_, buffer_, parser, kAsTuple);
-    if (body_problem)
-      co_return co_await Refuse(StatusOfProblem(body_problem), body_problem.message());
+    if (problem) co_return co_await Refuse(StatusOfProblem(problem), problem.message());
     co_return co_await Answer(parser.release());
   }
 
-  asio::awaitable<bool> SendContinue() {
-    http::response<http::empty_body> go_on(http::status::continue_, 11);
-    const auto [problem, length] = co_await http::async_write(stream_, go_on, kAsTuple);
-    co_return !problem;
+  asio::awaitable<bool> ReadMore() {
+    std::array<char, 16 << 10> space;
+    const size_t length = co_await wire_->Read(asio::buffer(space));
+    unread_.append(space.data(), length);
+    co_return length > 0;
+  }
+
+  // Feeds the parser with what there is; whether it wants more.
+  bool Feed(Parser& parser, error_code& problem) {
+    if (unread_.empty()) return true;
+    unread_.erase(0, parser.put(asio::buffer(unread_), problem));
+    if (problem != http::error::need_more) return unread_.empty();
+    problem = {};
+    // The parser bounds headers and bodies; this bounds what it overlooks, as endless chunk
+    // extensions.
+    if (unread_.size() > shared_.options.max_header_bytes + (64 << 10)) {
+      problem = http::error::buffer_overflow;
+    }
+    return true;
+  }
+
+  asio::awaitable<error_code> ReadHeader(Parser& parser) {
+    for (;;) {
+      error_code problem;
+      const bool wants_more = Feed(parser, problem);
+      if (problem || parser.is_header_done()) co_return problem;
+      if (wants_more && !co_await ReadMore()) co_return asio::error::eof;
+    }
+  }
+
+  asio::awaitable<error_code> ReadBody(Parser& parser) {
+    if (!parser.is_done() && beast::iequals(parser.get()[http::field::expect], "100-continue") &&
+        !co_await wire_->Write("HTTP/1.1 100 Continue\r\n\r\n")) {
+      co_return asio::error::eof;
+    }
+    parser.eager(true);
+    while (!parser.is_done()) {
+      error_code problem;
+      const bool wants_more = Feed(parser, problem);
+      if (problem || parser.is_done()) co_return problem;
+      if (wants_more && !co_await ReadMore()) co_return asio::error::eof;
+    }
+    co_return error_code();
   }
 
   asio::awaitable<bool> Answer(http::request<http::string_body> from) {
-    const unsigned version = from.version();
-    const bool head = from.method() == http::verb::head;
-    const bool keep_alive = from.keep_alive() && !shared_.stopping;
     const Result<Target> target = ParseTarget(from.target());
     if (!target.ok()) co_return co_await Refuse(400, target.status().message());
     ServerRequest request;
@@ -252,12 +241,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     }
     request.body = std::move(from.body());
     request.peer = peer_;
-    ServerResponse response = Handle(request);
+    const ServerResponse response = Handle(request);
+    Framing framing{.minor_version = from.version() == 10 ? 0 : 1, .keep_alive = from.keep_alive()};
+    const bool head = from.method() == http::verb::head;
     if (response.stream) {
-      co_await SendStream(std::move(response), version, head);
+      co_await SendStream(response, framing, head);
       co_return false;
     }
-    co_return co_await Send(std::move(response), version, keep_alive, head);
+    co_return co_await Send(response, framing, head);
   }
 
   ServerResponse Handle(const ServerRequest& request) {
@@ -276,116 +267,112 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     return response;
   }
 
-  asio::awaitable<bool> Send(ServerResponse response, unsigned version, bool keep_alive,
-                             bool head) {
-    auto message = ToBeast<http::string_body>(response, version, keep_alive);
-    // A HEAD's answer has the length of the body that it leaves out.
-    if (response.status != 204 && response.status != 304) {
-      message.content_length(response.body.size());
-    }
-    if (!head) message.body() = std::move(response.body);
+  asio::awaitable<bool> Send(const ServerResponse& response, Framing framing, bool head) {
+    framing.keep_alive = framing.keep_alive && !shared_.stopping;
+    framing.content_length = response.body.size();
+    std::string bytes = FormatHead(response, framing);
+    // The answer to HEAD has the length of the body that it leaves out.
+    if (!head) bytes += response.body;
     Limit(shared_.options.write_timeout);
-    http::response_serializer<http::string_body> serializer(message);
-    if (head) {
-      const auto [problem, length] =
-          co_await http::async_write_header(stream_, serializer, kAsTuple);
-      co_return !problem && keep_alive;
-    }
-    const auto [problem, length] = co_await http::async_write(stream_, serializer, kAsTuple);
-    co_return !problem && keep_alive;
+    const bool sent = co_await wire_->Write(bytes);
+    co_return sent&& framing.keep_alive;
   }
 
   asio::awaitable<bool> Refuse(int status, std::string why) {
     if (status != 0) {
-      ServerResponse response{.status = status, .body = why + "\n"};
-      co_await Send(std::move(response), 11, false, false);
+      const ServerResponse response{.status = status, .body = why + "\n"};
+      const Framing framing{.keep_alive = false};
+      co_await Send(response, framing, false);
+      linger_ = true;
     }
     co_return false;
   }
 
-  asio::awaitable<void> SendStream(ServerResponse response, unsigned version, bool head) {
-    auto message = ToBeast<http::empty_body>(response, version, false);
-    const bool chunked = version == 11;
-    message.chunked(chunked);
-    http::response_serializer<http::empty_body> serializer(message);
+  asio::awaitable<void> SendStream(const ServerResponse& response, Framing framing, bool head) {
+    framing.keep_alive = false;
+    const std::string bytes = FormatHead(response, framing);
     Limit(shared_.options.write_timeout);
-    const auto [problem, length] = co_await http::async_write_header(stream_, serializer, kAsTuple);
-    if (problem || head) co_return;
-    queue_ = std::make_shared<StreamQueue>(shared_.io, shared_.options.max_stream_backlog);
+    if (!co_await wire_->Write(bytes) || head) co_return;
+    queue_ = std::make_shared<StreamQueue>(shared_.options.max_stream_backlog, Waker());
     if (shared_.stopping) queue_->Close();
     // The reader's good-bye is the only thing that still comes in; without this read a silent
     // stream would never notice it. Reads and writes have time-outs of their own.
-    Lowest().expires_never();
-    asio::co_spawn(shared_.io, WatchReader(this->shared_from_this()), asio::detached);
+    wire_->tcp().expires_never();
+    asio::co_spawn(shared_.io, WatchReader(shared_from_this()), asio::detached);
     response.stream(queue_);
-    co_await Pump(chunked);
-    queue_->End();
+    co_await Pump(framing.minor_version == 1);
+    queue_->Detach();
+  }
+
+  // Ends the wait of Pump, from whatever thread.
+  std::function<void()> Waker() {
+    return [&io = shared_.io, weak = weak_from_this()] {
+      asio::post(io, [weak] {
+        if (const auto self = weak.lock()) self->ready_.cancel();
+      });
+    };
   }
 
   static asio::awaitable<void> WatchReader(std::shared_ptr<Session> self) {
     std::array<char, 256> ignored;
-    for (;;) {
-      const auto space = asio::buffer(ignored);
-      const auto [problem, length] = co_await self->stream_.async_read_some(space, kAsTuple);
-      if (problem) break;
+    while (co_await self->wire_->Read(asio::buffer(ignored)) > 0) {
     }
     self->queue_->GiveUp();
   }
 
   asio::awaitable<void> Pump(bool chunked) {
-    bool complete = false;
+    ready_.expires_at(asio::steady_timer::time_point::max());
+    std::string text;
     for (;;) {
-      const std::optional<std::string> text = co_await queue_->Next(complete);
-      if (!text) break;
-      Limit(shared_.options.write_timeout);
-      const asio::const_buffer bytes = asio::buffer(*text);
-      error_code problem;
-      if (chunked) {
-        const auto chunk = http::make_chunk(bytes);
-        const auto [failed, length] = co_await asio::async_write(stream_, chunk, kAsTuple);
-        problem = failed;
-      } else {
-        const auto [failed, length] = co_await asio::async_write(stream_, bytes, kAsTuple);
-        problem = failed;
+      const StreamQueue::Next next = queue_->Take(text);
+      if (next == StreamQueue::Next::kBroken) co_return;
+      if (next == StreamQueue::Next::kEnd) break;
+      if (next == StreamQueue::Next::kWait) {
+        co_await ready_.async_wait(kAsTuple);
+        continue;
       }
-      if (problem) co_return;
-    }
-    if (complete && chunked) {
+      if (chunked) text = FormatChunk(text);
       Limit(shared_.options.write_timeout);
-      const auto last = http::make_chunk_last();
-      co_await asio::async_write(stream_, last, kAsTuple);
+      if (!co_await wire_->Write(text)) co_return;
     }
+    if (!chunked) co_return;
+    Limit(shared_.options.write_timeout);
+    co_await wire_->Write(kLastChunk);
   }
 
-  // Closes so that the last answer arrives: closing with unread bytes would reset the connection
-  // and take the answer back out of the peer's hands.
   asio::awaitable<void> Finish() {
-    if (!Lowest().socket().is_open() || queue_) {
-      Lowest().close();
-      co_return;
+    beast::tcp_stream& tcp = wire_->tcp();
+    if (tcp.socket().is_open() && !queue_) {
+      Limit(std::chrono::seconds(1));
+      co_await wire_->SayGoodbye();
+      if (linger_) co_await Linger();
     }
-    Limit(std::chrono::seconds(1));
-    if constexpr (std::is_same_v<Stream, TlsStream>) {
-      co_await stream_.async_shutdown(kAsTuple);
-    }
+    tcp.close();
+  }
+
+  // Closing with bytes unread would reset the connection and take the refusal back out of the
+  // peer's hands. So the rest of what was refused is read for a moment and thrown away.
+  asio::awaitable<void> Linger() {
+    beast::tcp_stream& tcp = wire_->tcp();
     error_code ignored_problem;
-    Lowest().socket().shutdown(tcp::socket::shutdown_send, ignored_problem);
+    tcp.socket().shutdown(tcp::socket::shutdown_send, ignored_problem);
     std::array<char, 4096> ignored;
     for (size_t left = 1 << 18; left > 0;) {
       const auto space = asio::buffer(ignored);
-      const auto [problem, length] = co_await Lowest().async_read_some(space, kAsTuple);
+      const auto [problem, length] = co_await tcp.async_read_some(space, kAsTuple);
       if (problem) break;
       left -= std::min(left, length);
     }
-    Lowest().close();
   }
 
   Shared& shared_;
-  Stream stream_;
+  const std::unique_ptr<Wire> wire_;
   const std::string peer_;
-  beast::flat_buffer buffer_;
+  std::string unread_;  // received and not yet parsed
   std::shared_ptr<StreamQueue> queue_;
-  bool idle_ = true;  // no request has begun: may be closed without harm
+  asio::steady_timer ready_;  // cancelled when the queue has something
+  bool linger_ = false;       // a request was refused half-read
+  bool idle_ = true;          // no request has begun: may be closed without harm
 };
 
 Status FromSystem(std::string_view what, const error_code& problem) {
@@ -414,13 +401,6 @@ struct HttpServer::State {
   asio::awaitable<void> Accept();
   void BeginStop();
   void Stop();
-
-  template <class Stream>
-  void Serve(Stream stream, std::string peer) {
-    const auto session =
-        std::make_shared<Session<Stream>>(shared, std::move(stream), std::move(peer));
-    asio::co_spawn(shared.io, Session<Stream>::Run(session), asio::detached);
-  }
 
   std::optional<asio::ssl::context> tls;  // outlives the connections
   Shared shared;
@@ -495,7 +475,7 @@ asio::awaitable<void> HttpServer::State::Accept() {
       co_await pause.async_wait(kAsTuple);
       continue;
     }
-    if (shared.connections.size() >= shared.options.max_connections) {
+    if (shared.sessions.size() >= shared.options.max_connections) {
       shared.options.log.Warning("connection refused: too many",
                                  {{"limit", shared.options.max_connections}});
       continue;
@@ -503,11 +483,14 @@ asio::awaitable<void> HttpServer::State::Accept() {
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     const std::string peer = socket.remote_endpoint(ignored).address().to_string();
+    std::unique_ptr<Wire> wire;
     if (tls) {
-      Serve(TlsStream(std::move(socket), *tls), peer);
+      wire = std::make_unique<TlsWire>(std::move(socket), *tls);
     } else {
-      Serve(PlainStream(std::move(socket)), peer);
+      wire = std::make_unique<PlainWire>(std::move(socket));
     }
+    auto session = std::make_shared<Session>(shared, std::move(wire), peer);
+    asio::co_spawn(shared.io, Session::Run(std::move(session)), asio::detached);
   }
 }
 
@@ -516,12 +499,12 @@ void HttpServer::State::BeginStop() {
   shared.stopping = true;
   error_code ignored;
   acceptor.close(ignored);
-  for (Connection* connection : std::set(shared.connections)) connection->Drain();
-  if (shared.connections.empty()) return;
+  for (Session* session : std::set(shared.sessions)) session->Drain();
+  if (shared.sessions.empty()) return;
   shared.stop_deadline.expires_after(shared.options.stop_grace);
   shared.stop_deadline.async_wait([this](error_code problem) {
     if (problem) return;
-    for (Connection* connection : std::set(shared.connections)) connection->Abort();
+    for (Session* session : std::set(shared.sessions)) session->Abort();
   });
 }
 

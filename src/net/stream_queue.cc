@@ -1,0 +1,45 @@
+#include "net/stream_queue.h"
+
+#include <utility>
+
+namespace coppice::net {
+
+bool StreamQueue::Write(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (broken_ || closing_) return false;
+  if (pending_.size() + text.size() > max_backlog_) {
+    broken_ = true;  // a gap in the stream would be worse than its end: the reader connects again
+  } else {
+    pending_ += text;
+  }
+  if (wake_) wake_();
+  return !broken_;
+}
+
+void StreamQueue::Close() {
+  const std::lock_guard lock(mutex_);
+  closing_ = true;
+  if (wake_) wake_();
+}
+
+void StreamQueue::GiveUp() {
+  const std::lock_guard lock(mutex_);
+  broken_ = true;
+  if (wake_) wake_();
+}
+
+void StreamQueue::Detach() {
+  const std::lock_guard lock(mutex_);
+  broken_ = true;
+  wake_ = nullptr;
+}
+
+StreamQueue::Next StreamQueue::Take(std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (broken_) return Next::kBroken;
+  if (pending_.empty()) return closing_ ? Next::kEnd : Next::kWait;
+  text = std::exchange(pending_, {});
+  return Next::kText;
+}
+
+}  // namespace coppice::net
