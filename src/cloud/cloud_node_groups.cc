@@ -15,6 +15,7 @@ namespace {
 std::shared_ptr<const Snapshot> EmptySnapshot() {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->version = 1;  // 0 means "cannot say" to NodeGroups::Version
+  snapshot->by_name = std::make_shared<const Snapshot::GroupNames>();
   snapshot->orphans = std::make_shared<const std::vector<Machine>>();
   return snapshot;
 }

@@ -105,6 +105,11 @@ class FakeCloud : public Cloud {
     entries_.at(id).machine.error = std::move(error);
   }
 
+  void SetTags(const ProviderId& id, Tags tags) {
+    const std::lock_guard lock(mutex_);
+    entries_.at(id).machine.tags = std::move(tags);
+  }
+
   // The truth, without lag.
   std::vector<Entry> everything() const {
     const std::lock_guard lock(mutex_);
@@ -112,11 +117,15 @@ class FakeCloud : public Cloud {
     for (const auto& [id, entry] : entries_) all.push_back(entry);
     return all;
   }
+  void ForEach(const std::function<void(const Entry&)>& visit) const {  // must not call back
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, entry] : entries_) visit(entry);
+  }
   std::vector<Machine> alive() const {
     std::vector<Machine> all;
-    for (const Entry& entry : everything()) {
+    ForEach([&](const Entry& entry) {
       if (!entry.deleted_at) all.push_back(entry.machine);
-    }
+    });
     return all;
   }
   int lists() const {

@@ -1,6 +1,5 @@
 #include "cloud/group_metrics.h"
 
-#include <array>
 #include <utility>
 
 namespace coppice::cloud {
@@ -24,13 +23,22 @@ Gauge& GroupMetrics::GroupGauge(std::string_view name, std::string_view help,
 
 void GroupMetrics::Show(const GroupView& view) {
   const std::string& group = view.info.id;
-  GroupGauge(kCurrent, "machines that exist and are not going", group).Set(view.current_size);
-  GroupGauge(kTarget, "machines that exist or are ordered", group).Set(view.target_size);
-  GroupGauge(kMin, "configured minimum", group).Set(view.info.min_size);
-  GroupGauge(kMax, "configured maximum", group).Set(view.info.max_size);
+  auto it = gauges_.find(group);
+  if (it == gauges_.end()) {
+    const Gauges made{GroupGauge(kCurrent, "machines that exist and are not going", group),
+                      GroupGauge(kTarget, "machines that exist or are ordered", group),
+                      GroupGauge(kMin, "configured minimum", group),
+                      GroupGauge(kMax, "configured maximum", group)};
+    it = gauges_.emplace(group, made).first;
+  }
+  it->second.current.Set(view.current_size);
+  it->second.target.Set(view.target_size);
+  it->second.min.Set(view.info.min_size);
+  it->second.max.Set(view.info.max_size);
 }
 
 void GroupMetrics::Forget(const std::string& group) {
+  gauges_.erase(group);
   for (const std::string_view name : {kCurrent, kTarget, kMin, kMax}) {
     metrics_.RemoveGauge(prefix_ + std::string(name), {{"node_group", group}});
   }

@@ -15,6 +15,7 @@
 
 namespace coppice::cloud {
 
+// Show, Forget and ShowTotals: one caller at a time. Count: any thread.
 class GroupMetrics {
  public:
   GroupMetrics(Metrics& metrics, std::string prefix);
@@ -23,15 +24,23 @@ class GroupMetrics {
   void Forget(const std::string& group);
   void ShowTotals(size_t machines, size_t flavors, size_t orphans);
 
-  // `done` of `asked` machines; `status` is the answer that the client got.
+  // `failed`: pieces of the request that did; `status` is the answer that the client got.
   enum class Direction { kUp, kDown };
   void Count(Direction direction, std::string_view group, int64_t failed, const Status& status);
 
  private:
+  struct Gauges {
+    Gauge& current;
+    Gauge& target;
+    Gauge& min;
+    Gauge& max;
+  };
   Gauge& GroupGauge(std::string_view name, std::string_view help, const std::string& group);
 
   Metrics& metrics_;
   std::string prefix_;
+  std::map<std::string, Gauges>
+      gauges_;  // looking them up by label costs more than the rest of Show
 };
 
 }  // namespace coppice::cloud

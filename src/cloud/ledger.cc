@@ -157,22 +157,35 @@ Ledger::Merged Ledger::Merge(
     const std::function<std::optional<std::string>(const Machine&)>& group_of) {
   Merged merged;
   ++merges_;
-  std::unordered_set<std::string> ids;
-  ids.reserve(listed.size());
+  std::vector<std::string> foreign;
   for (Machine& machine : listed) {
-    if (machine.id.empty() || !ids.insert(machine.id).second)
-      continue;  // a page that was read twice
+    if (machine.id.empty()) continue;
     const auto group = group_of(machine);
-    if (!group) continue;
-    MergeListed(At(*group), *group, std::move(machine), asked_at, now, merged);
+    if (group) {
+      MergeListed(At(*group), *group, std::move(machine), asked_at, now, merged);
+    } else {
+      foreign.push_back(std::move(machine.id));
+    }
   }
+  auto listed_elsewhere = [&, ids = std::optional<std::unordered_set<std::string_view>>()](
+                              const std::string& id) mutable {
+    if (!ids) {  // made only if a list lacks something that we know
+      ids.emplace(foreign.begin(), foreign.end());
+      for (const auto& [group, book] : books_) {
+        for (const auto& [known, record] : book.machines) {
+          if (record.seen == merges_) ids->insert(known);
+        }
+      }
+    }
+    return ids->contains(id);
+  };
   for (auto it = books_.begin(); it != books_.end();) {
     const std::string& group = it->first;
     Book& book = it->second;
     std::erase_if(book.machines, [&, this](const auto& entry) {
       const auto& [id, record] = entry;
       if (record.seen == merges_) return false;
-      if (ids.contains(id)) return true;  // its tags say another group now, or none of ours
+      if (listed_elsewhere(id)) return true;  // its tags say another group now, or none of ours
       switch (record.going) {
         case Going::kAsked:
           return false;  // the answer decides

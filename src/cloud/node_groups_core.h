@@ -1,5 +1,5 @@
 // The state behind CloudNodeGroups, shared with the work that it has in the background. Private to
-// cloud_node_groups.cc, node_groups_refresh.cc and node_groups_scale.cc.
+// cloud_node_groups.cc and the node_groups_*.cc files.
 //
 // One mutex guards everything but the published snapshot. It is held for look-ups and book-keeping
 // only: never while the cloud is called, and never while work is handed to the fan-out.
@@ -41,7 +41,7 @@ class CloudNodeGroups::Core : public std::enable_shared_from_this<CloudNodeGroup
   Status Refresh(Deadline deadline);
   Status Drain(Deadline deadline);
 
-  // node_groups_scale.cc
+  // node_groups_scale.cc, node_groups_delete.cc
   Status Increase(std::string_view group, int delta, Deadline deadline);
   Status Delete(std::string_view group, const std::vector<NodeRef>& nodes, Deadline deadline);
   Status DecreaseTarget(std::string_view group, int delta);
@@ -71,6 +71,8 @@ class CloudNodeGroups::Core : public std::enable_shared_from_this<CloudNodeGroup
   void Touch(std::string_view group) { touched_.insert(std::string(group)); }
   std::shared_ptr<const GroupView> View(const Configured& group, const GroupView* before,
                                         uint64_t version) const;
+  static void Compare(const GroupView* before, const GroupView& after, uint32_t group,
+                      std::vector<IdIndex::Change>& changes);
   void PublishTouched();
   void PublishAll();
   void Publish(std::shared_ptr<Snapshot> next, bool changed);

@@ -2,7 +2,7 @@
 //
 //   - nothing foreign is deleted, and nothing that nobody asked for;
 //   - every machine of a configured group is listed, under its id or as the order it came of;
-//   - no name is ever ordered twice; the target is what is listed and not going, and never above
+//   - no order exists twice; the target is what is listed and not going, and never above
 //   max;
 //   - a delete with one bad id deletes nothing and names the id;
 //   - when the faults end and time passes, what is listed is what exists, and all of it can be
@@ -289,25 +289,25 @@ class Sequence {
       if (target > group.max_size) Wrong("the target of " + group.name + " is above the maximum");
     }
     std::set<std::string> names;
-    for (const FakeCloud::Entry& entry : cloud_.everything()) {
+    cloud_.ForEach([&](const FakeCloud::Entry& entry) {
       const Machine& machine = entry.machine;
       if (foreign_.contains(machine.id)) {
         if (entry.deleted_at) Wrong("a foreign machine was deleted: " + machine.id);
-        continue;
+        return;
       }
-      if (!names.insert(machine.name).second) Wrong(machine.name + " was ordered twice");
       if (entry.deleted_at) {
         if (!allowed_.contains(machine.id) && !allowed_.contains(machine.name)) {
           Wrong("nobody wanted " + machine.id + " deleted");
         }
-        continue;
+        return;
       }
+      if (!names.insert(machine.name).second) Wrong(machine.name + " exists twice");
       const std::string& group = machine.tags.at(kGroupTag);
       if (!listed[group].contains(machine.id) &&
           !listed[group].contains(PlaceholderId(group, machine.name))) {
         Wrong(machine.id + " exists and is not listed in " + group);
       }
-    }
+    });
   }
 
   void CheckOrphans(const std::string& group) {

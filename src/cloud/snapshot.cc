@@ -31,10 +31,19 @@ uint32_t IdIndex::Find(std::string_view id) const {
 
 IdIndex IdIndex::With(const std::vector<Change>& changes) const {
   if (changes.empty()) return *this;
+  // What goes before what comes: an id that moves from one group to another is in the list twice.
+  const auto in_order = [&changes](const auto& apply) {
+    for (const auto& [id, group] : changes) {
+      if (group == kNone) apply(id, group);
+    }
+    for (const auto& [id, group] : changes) {
+      if (group != kNone) apply(id, group);
+    }
+  };
   IdIndex next = *this;
   if (recent_->size() + changes.size() <= std::max(kMinFold, base_->size() / 32)) {
     auto recent = std::make_shared<Map>(*recent_);
-    for (const auto& [id, group] : changes) recent->insert_or_assign(id, group);
+    in_order([&](const std::string& id, uint32_t group) { recent->insert_or_assign(id, group); });
     next.recent_ = std::move(recent);
     return next;
   }
@@ -47,15 +56,15 @@ IdIndex IdIndex::With(const std::vector<Change>& changes) const {
     }
   };
   for (const auto& [id, group] : *recent_) apply(id, group);
-  for (const auto& [id, group] : changes) apply(id, group);
+  in_order(apply);
   next.base_ = std::move(base);
   next.recent_ = std::make_shared<Map>();
   return next;
 }
 
 const GroupView* Snapshot::Find(std::string_view group) const {
-  const auto it = by_name.find(group);
-  return it == by_name.end() ? nullptr : groups[it->second].get();
+  const auto it = by_name->find(group);
+  return it == by_name->end() ? nullptr : groups[it->second].get();
 }
 
 const GroupView* Snapshot::FindByMachine(std::string_view id) const {

@@ -66,8 +66,9 @@ struct Snapshot {
   bool refreshed = false;                                // the cloud has been listed at least once
   TimePoint refreshed_at;                                // when the newest list was asked for
   std::vector<std::shared_ptr<const GroupView>> groups;  // as configured
-  std::map<std::string, uint32_t, std::less<>> by_name;
-  IdIndex ids;  // machines and placeholders
+  using GroupNames = std::map<std::string, uint32_t, std::less<>>;
+  std::shared_ptr<const GroupNames> by_name;  // never null
+  IdIndex ids;                                // machines and placeholders
   // Machines that carry our cluster's tag and a group that is not configured: they bill and nobody
   // scales them down. By id.
   std::shared_ptr<const std::vector<Machine>> orphans;

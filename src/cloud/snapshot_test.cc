@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/rng.h"
 #include "cloud/order.h"
@@ -17,8 +18,10 @@ TEST(IdIndexTest, FindsWhatThousandsOfChangesLeftBehind) {
   std::map<std::string, uint32_t> model;
   for (int round = 0; round < 300; ++round) {
     std::vector<IdIndex::Change> changes;
+    std::set<std::string> used;  // an id changes once at a time
     for (uint64_t i = rng.Below(40); i > 0; --i) {
       const std::string id = "id-" + std::to_string(rng.Below(2'000));
+      if (!used.insert(id).second) continue;
       const uint32_t group = rng.Chance(0.4) ? IdIndex::kNone : static_cast<uint32_t>(rng.Below(9));
       changes.emplace_back(id, group);
       if (group == IdIndex::kNone) {
@@ -44,6 +47,11 @@ TEST(IdIndexTest, AnOlderIndexIsNotChangedByANewerOne) {
   EXPECT_EQ(first.Find("b"), IdIndex::kNone);
   EXPECT_EQ(second.Find("a"), IdIndex::kNone);
   EXPECT_EQ(second.Find("b"), 2u);
+}
+
+TEST(IdIndexTest, AnIdThatMovesIsWhereItCameTo) {
+  const IdIndex index(std::vector<IdIndex::Change>{{"a", 1}});
+  EXPECT_EQ(index.With({{"a", 0}, {"a", IdIndex::kNone}}).Find("a"), 0u);
 }
 
 TEST(PlaceholderTest, SaysGroupAndNameAndRefusesTheRest) {
