@@ -29,9 +29,9 @@ class Executor::Root {
     auto final_suspend() noexcept {
       struct Awaiter {
         bool await_ready() noexcept { return false; }
-        void await_suspend(std::coroutine_handle<promise_type> frame) noexcept {
-          frame.promise().executor->roots_.erase(frame.address());
-          frame.destroy();
+        void await_suspend(std::coroutine_handle<promise_type> finished) noexcept {
+          finished.promise().executor->roots_.erase(finished.address());
+          finished.destroy();
         }
         void await_resume() noexcept {}
       };
@@ -125,6 +125,14 @@ void Executor::Wait(TimePoint limit, bool stoppable) {
 
 void Executor::RunUntilIdle() {
   while (RunRound()) {
+  }
+}
+
+void Executor::RunUntilSet(const bool& done) {
+  for (;;) {
+    const bool any = RunRound();
+    if (done) return;
+    if (!any) Wait(TimePoint::max(), false);
   }
 }
 

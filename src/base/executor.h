@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <unordered_set>
 #include <vector>
 
@@ -97,6 +98,7 @@ class Executor {
   }
 
   bool RunRound();
+  void RunUntilSet(const bool& done);
   // Waits for a post or a timer, at most until `limit`.
   void Wait(TimePoint limit, bool stoppable);
   bool TakeStop();
@@ -116,14 +118,14 @@ class Executor {
 
 template <class T>
 T Executor::BlockOn(Task<T> task) {
+  bool done = false;
   if constexpr (std::is_void_v<T>) {
-    bool done = false;
     Spawn(Note(std::move(task), done));
-    for (RunUntilIdle(); !done; RunUntilIdle()) Wait(TimePoint::max(), false);
+    RunUntilSet(done);
   } else {
     std::optional<T> result;
-    Spawn(Keep(std::move(task), result));
-    for (RunUntilIdle(); !result; RunUntilIdle()) Wait(TimePoint::max(), false);
+    Spawn(Note(Keep(std::move(task), result), done));
+    RunUntilSet(done);
     return *std::move(result);
   }
 }
