@@ -317,6 +317,7 @@ var families = []family{
 	{"volumelimits", genVolumeLimits},
 	{"storage", genStorage},
 	{"features", genFeatures},
+	{"rough", genRough},
 	{"mixed", genMixed},
 	{"forks", genForks},
 	{"large", genLarge},
