@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "net/url.h"
 #include "plugins/clouds/cloudscale/error_text.h"
 
 namespace coppice::clouds::cloudscale {
@@ -71,18 +72,19 @@ Result<std::string> NextPath(const net::HttpResponse& answer, const std::string&
 }  // namespace
 
 Result<std::string> ApiRoot(std::string_view url) {
-  std::string_view rest = Trim(url);
-  if (!rest.starts_with("https://") && !rest.starts_with("http://")) {
+  const net::Url parsed = TRY(net::ParseUrl(Trim(url)));
+  if (parsed.scheme != "https" && parsed.scheme != "http") {
     return InvalidArgument("the API URL must begin with https:// (or http://)");
   }
-  if (rest.find_first_of("?#@ ") != std::string_view::npos) {
-    return InvalidArgument("the API URL must not hold a user, a query or blanks");
-  }
-  while (rest.ends_with('/')) rest.remove_suffix(1);
-  if (rest.ends_with("/v1")) rest.remove_suffix(3);
-  while (rest.ends_with('/')) rest.remove_suffix(1);
-  if (rest == "https:" || rest == "http:") return InvalidArgument("the API URL names no host");
-  return std::string(rest);
+  if (!parsed.query.empty()) return InvalidArgument("the API URL must not have a query");
+  std::string_view path = parsed.path;
+  const auto strip_slashes = [&path] {
+    while (path.ends_with('/')) path.remove_suffix(1);
+  };
+  strip_slashes();
+  if (path.ends_with("/v1")) path.remove_suffix(3);
+  strip_slashes();
+  return fmt::format("{}://{}{}", parsed.scheme, parsed.Authority(), path);
 }
 
 Api::Api(ApiOptions options, std::unique_ptr<net::HttpClient> http, TokenSource tokens,

@@ -85,10 +85,9 @@ class Check {
     const auto flavors = TRY(catalog_.Get("flavors", deadline_));
     if (const CatalogItem* flavor = Find(flavors, &CatalogItem::slug, group_.flavor)) {
       CheckOfferedHere(*flavor, fmt::format("flavor '{}'", group_.flavor));
-    } else {
+    } else if (!flavors->empty()) {
       Say("flavor '{}' does not exist at cloudscale.ch (the order is memory, then vCPU: flex-8-2 "
-          "has 8 GB and 2 "
-          "vCPU){}",
+          "has 8 GB and 2 vCPU){}",
           group_.flavor, Instead(flavors, &CatalogItem::slug, group_.flavor));
     }
     return Status::Ok();
