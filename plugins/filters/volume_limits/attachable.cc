@@ -44,12 +44,12 @@ std::optional<CsiVolume> FromClaim(const model::PersistentVolumeClaim& claim,
   return found;
 }
 
-}  // namespace
-
 void MakeSet(std::vector<CsiVolume>& volumes) {
   std::ranges::sort(volumes);
   volumes.erase(std::unique(volumes.begin(), volumes.end()), volumes.end());
 }
+
+}  // namespace
 
 AttachableVolumes Attachable(const cluster::PodView& pod, const cluster::Facts& facts,
                              CsiOnNode csi, Asking asking) {

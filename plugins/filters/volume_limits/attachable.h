@@ -27,7 +27,4 @@ struct AttachableVolumes {
 AttachableVolumes Attachable(const cluster::PodView& pod, const cluster::Facts& facts,
                              CsiOnNode csi, Asking asking);
 
-// Sorts and drops what is there twice.
-void MakeSet(std::vector<fit::CsiVolume>& volumes);
-
 }  // namespace coppice::filters::volume_limits

@@ -6,37 +6,19 @@
 // driver that took over.
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "fit/csi_migration.h"
 #include "fit/filter.h"
-#include "fit/volume_claims.h"
+#include "plugins/filters/volume_limits/attach_memory.h"
 #include "plugins/filters/volume_limits/attachable.h"
 
 namespace coppice::filters::volume_limits {
 namespace {
 
-using fit::CsiVolume;
 using model::Verdict;
 using model::VerdictCode;
-
-const int64_t* LimitOf(const std::vector<std::pair<std::string_view, int64_t>>& limits,
-                       std::string_view driver) {
-  const auto it = std::ranges::find(limits, driver, &std::pair<std::string_view, int64_t>::first);
-  return it == limits.end() ? nullptr : &it->second;
-}
-
-std::vector<std::pair<std::string_view, int64_t>> LimitsOf(const model::CsiNode& node) {
-  std::vector<std::pair<std::string_view, int64_t>> limits;
-  for (const model::CsiNodeDriver& driver : node.spec.drivers) {
-    if (!driver.allocatable || !driver.allocatable->count) continue;
-    std::erase_if(limits, [&](const auto& earlier) { return earlier.first == driver.name; });
-    limits.emplace_back(driver.name, *driver.allocatable->count);
-  }
-  return limits;
-}
 
 Verdict TooMany(std::string_view driver, int64_t asked, int64_t free, int64_t limit) {
   return Verdict::No({.plugin = kName,
@@ -51,72 +33,62 @@ Verdict TooMany(std::string_view driver, int64_t asked, int64_t free, int64_t li
 class LimitCheck final : public fit::NodeCheck {
  public:
   LimitCheck(const cluster::PodView& pod, const cluster::Snapshot& snapshot)
-      : snapshot_(snapshot),
-        without_csi_(Attachable(pod, snapshot.facts(), CsiOnNode::kNo, Asking::kYes)),
-        with_csi_(Attachable(pod, snapshot.facts(), CsiOnNode::kYes, Asking::kYes)) {}
+      : snapshot_(snapshot), memory_(AttachMemory::Of(snapshot)) {
+    // Without a CSINode there is no limit either: only what goes wrong matters there.
+    const cluster::Facts& facts = snapshot.facts();
+    problem_without_csi_ = Attachable(pod, facts, CsiOnNode::kNo, Asking::kYes).problem;
+    const AttachableVolumes asked = Attachable(pod, facts, CsiOnNode::kYes, Asking::kYes);
+    problem_ = asked.problem;
+    asked_ = memory_.Intern(asked.volumes);
+  }
 
   Verdict Check(cluster::NodeIndex node) const override {
-    const std::string& name = snapshot_.node(node).name;
-    const model::CsiNode* csi_node = snapshot_.facts().csi_nodes.Find(name);
-    const AttachableVolumes& asked = csi_node == nullptr ? without_csi_ : with_csi_;
-    if (!asked.problem.yes()) return asked.problem;
-    if (asked.volumes.empty() || csi_node == nullptr) return Verdict::Yes();
-    const auto limits = LimitsOf(*csi_node);
-    if (limits.empty()) return Verdict::Yes();
+    const NodeLimits* limits = memory_.OfNode(snapshot_.node(node).name);
+    if (limits == nullptr) return problem_without_csi_;
+    if (!problem_.yes() || asked_.empty() || limits->limits.empty()) return problem_;
 
-    std::vector<CsiVolume> attached;
+    attached_.clear();
     for (const cluster::PodIndex pod : snapshot_.pods_with_volumes_on(node)) {
-      AttachableVolumes theirs =
-          Attachable(snapshot_.pod(pod), snapshot_.facts(), CsiOnNode::kYes, Asking::kNo);
+      const PodVolumes& theirs = memory_.OfPod(snapshot_.pod(pod), snapshot_.facts());
       if (!theirs.problem.yes()) return theirs.problem;
-      attached.insert(attached.end(), std::make_move_iterator(theirs.volumes.begin()),
-                      std::make_move_iterator(theirs.volumes.end()));
+      attached_.insert(attached_.end(), theirs.volumes.begin(), theirs.volumes.end());
     }
-    MakeSet(attached);
-    return Compare(asked.volumes, attached, AttachedBeside(attached, name), limits);
+    std::ranges::sort(attached_);
+    attached_.erase(std::unique(attached_.begin(), attached_.end()), attached_.end());
+    return Compare(*limits);
   }
 
   // Not OnlyTightens: a volume that is attached for nobody counts twice for a pod that wants it,
   // and once as soon as another pod of the node uses it.
 
  private:
-  // What VolumeAttachments know and no pod of the node accounts for.
-  std::vector<CsiVolume> AttachedBeside(const std::vector<CsiVolume>& attached,
-                                        std::string_view node_name) const {
-    std::vector<CsiVolume> beside;
-    for (const model::VolumeAttachment* attachment : snapshot_.facts().AttachmentsOf(node_name)) {
-      const auto& volume_name = attachment->spec.source.persistent_volume_name;
-      if (attachment->spec.attacher.empty() || !volume_name) continue;
-      const model::PersistentVolume* volume = snapshot_.facts().volumes.Find(*volume_name);
-      if (volume == nullptr || !volume->spec.csi) continue;
-      CsiVolume found{attachment->spec.attacher, volume->spec.csi->volume_handle};
-      if (!std::ranges::binary_search(attached, found)) beside.push_back(std::move(found));
-    }
-    MakeSet(beside);
-    return beside;
-  }
+  bool IsAttached(VolumeId volume) const { return std::ranges::binary_search(attached_, volume); }
 
-  static Verdict Compare(const std::vector<CsiVolume>& asked,
-                         const std::vector<CsiVolume>& attached,
-                         const std::vector<CsiVolume>& beside,
-                         const std::vector<std::pair<std::string_view, int64_t>>& limits) {
-    std::map<std::string_view, int64_t> more;  // by driver
-    for (const CsiVolume& volume : asked) {
-      if (!std::ranges::binary_search(attached, volume)) ++more[volume.driver];
-    }
-    for (const auto& [driver, count] : more) {
-      const int64_t* limit = LimitOf(limits, driver);
-      if (limit == nullptr) continue;
-      const int64_t taken = std::ranges::count(attached, driver, &CsiVolume::driver) +
-                            std::ranges::count(beside, driver, &CsiVolume::driver);
-      if (taken + count > *limit) return TooMany(driver, count, *limit - taken, *limit);
+  Verdict Compare(const NodeLimits& node) const {
+    for (const auto& [driver, limit] : node.limits) {
+      const auto of_driver = [&, id = driver](VolumeId volume) {
+        return memory_.driver(volume) == id;
+      };
+      const auto beside = [&](VolumeId volume) { return of_driver(volume) && !IsAttached(volume); };
+      const int64_t more = std::ranges::count_if(asked_, beside);
+      if (more == 0) continue;
+      // What VolumeAttachments know and no pod of the node accounts for is counted, too.
+      const int64_t taken = std::ranges::count_if(attached_, of_driver) +
+                            std::ranges::count_if(node.attached, beside);
+      if (taken + more > limit) {
+        return TooMany(memory_.driver_name(driver), more, limit - taken, limit);
+      }
     }
     return Verdict::Yes();
   }
 
   const cluster::Snapshot& snapshot_;
-  AttachableVolumes without_csi_;
-  AttachableVolumes with_csi_;
+  AttachMemory& memory_;
+  Verdict problem_without_csi_ = Verdict::Yes();
+  Verdict problem_ = Verdict::Yes();
+  std::vector<VolumeId> asked_;
+  mutable std::vector<VolumeId>
+      attached_;  // of the node that is looked at: saves an allocation per node
 };
 
 class NodeVolumeLimits final : public fit::StateFilter {
