@@ -20,12 +20,14 @@ std::shared_ptr<const Snapshot> EmptySnapshot() {
   return snapshot;
 }
 
-// Machine names are host names: "<group>-<8 digits>" has to be a DNS label.
+// Machine names are host names: "<group>-<8 digits>" has to fit into one. Capitals and dots are
+// left to the cloud to judge; a slash would break placeholder ids.
 bool IsHostNamePart(std::string_view name) {
-  const auto good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  const auto alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   };
-  return !name.empty() && name.size() <= 54 && name.front() != '-' &&
+  const auto good = [&](char c) { return alphanumeric(c) || c == '-' || c == '.'; };
+  return !name.empty() && name.size() <= 54 && alphanumeric(name.front()) &&
          std::ranges::all_of(name, good);
 }
 
@@ -57,8 +59,8 @@ Status CheckGroups(const std::vector<GroupConfig>& groups, const std::string& cl
   for (const GroupConfig& group : groups) {
     const std::string who = "group '" + group.name + "': ";
     if (!IsHostNamePart(group.name)) {
-      complaints.push_back(who +
-                           "the name becomes part of host names: use up to 54 of a-z, 0-9 and '-'");
+      complaints.push_back(
+          who + "the name becomes part of host names: use up to 54 letters, digits, '-' and '.'");
     }
     if (!names.insert(group.name).second) complaints.push_back(who + "the name is used twice");
     if (group.min_size < 0) complaints.push_back(who + "minSize must not be negative");

@@ -48,6 +48,18 @@ class FakeNodeGroups final : public NodeGroups {
     ++version_;
     return true;
   }
+  // Machines come up until every group has as many as its target says.
+  void Fulfil() {
+    const std::lock_guard lock(mutex_);
+    for (Group& group : groups_) {
+      for (Instance& instance : group.instances) instance.state = InstanceState::kRunning;
+      while (static_cast<int>(group.instances.size()) < group.target) {
+        group.instances.push_back({.id = "fake://" + group.info.id + "/" + std::to_string(++made_),
+                                   .state = InstanceState::kRunning});
+      }
+    }
+    ++version_;
+  }
   // Nodes that are members without being listed as instances, by provider id or by name.
   void Map(std::string id_or_name, std::string group) {
     const std::lock_guard lock(mutex_);
@@ -234,6 +246,7 @@ class FakeNodeGroups final : public NodeGroups {
 
   mutable std::mutex mutex_;
   uint64_t version_ = 1;
+  uint64_t made_ = 0;
   std::vector<Group> groups_;
   std::map<std::string, std::string> members_;
   std::map<std::string, Status> failures_;

@@ -2,7 +2,8 @@
 // cloud_node_groups.cc and the node_groups_*.cc files.
 //
 // One mutex guards everything but the published snapshot. It is held for look-ups and book-keeping
-// only: never while the cloud is called, and never while work is handed to the fan-out.
+// only: never while one of the cloud's verbs is called (Extra, OwnsId and GpuLabel only look at
+// what they are given), and never while work is handed to the fan-out.
 
 #pragma once
 

@@ -38,7 +38,6 @@ Status CloudNodeGroups::Core::Delete(std::string_view group_name, const std::vec
     const Lock lock(mutex_);
     const Configured* configured = TRY(MutableGroup(group));
     known = true;
-    // OwnsId looks at the text only; it is the one question a cloud is asked under the lock.
     plan = TRY(PlanDelete(ledger_, *configured->config, nodes,
                           [this](const ProviderId& id) { return cloud_.OwnsId(id); }));
     Note(plan, ledger_.At(group), request);

@@ -8,9 +8,9 @@
 //   - when the faults end and time passes, what is listed is what exists, and all of it can be
 //   deleted.
 //
-// COPPICE_SEQUENCES says how many (10,000), COPPICE_SEED which seed comes first (1). A failure
-// prints its seed: COPPICE_SEED=<it> COPPICE_SEQUENCES=1 plays it again. tools/soak plays a
-// million.
+// COPPICE_SEQUENCES says how many (10,000; 1,000 under a sanitizer), COPPICE_SEED which seed comes
+// first (1). A failure prints its seed: COPPICE_SEED=<it> COPPICE_SEQUENCES=1 plays it again.
+// tools/soak plays a million.
 
 #include <gtest/gtest.h>
 
@@ -372,6 +372,19 @@ class Sequence {
   std::string wrong_;
 };
 
+// A sanitizer makes each ten times as slow, and finds what it finds in the first few.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSequences = 1'000;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr uint64_t kSequences = 1'000;
+#else
+constexpr uint64_t kSequences = 10'000;
+#endif
+#else
+constexpr uint64_t kSequences = 10'000;
+#endif
+
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
@@ -379,7 +392,7 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
 
 TEST(SequencesTest, NoSequenceOfCallsAndFaultsLeaksOrDoublesOrDeletesWhatIsNotOurs) {
   const uint64_t first = FromEnvironment("COPPICE_SEED", 1);
-  const uint64_t count = FromEnvironment("COPPICE_SEQUENCES", 10'000);
+  const uint64_t count = FromEnvironment("COPPICE_SEQUENCES", kSequences);
   Metrics metrics;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const std::string wrong = Sequence(seed, metrics).Play();
