@@ -10,68 +10,17 @@
 
 #include "plugins/clouds/cloudscale/cloudscale_cloud.h"
 #include "test/conformance/cloud_suite.h"
-#include "test/emulator/cloudscale_emulator.h"
-#include "test/emulator/wire_server.h"
+#include "test/emulator/rig.h"
 #include "test/support/must.h"
 
 namespace coppice::emulator {
 namespace {
 
-using clouds::cloudscale::Api;
-using clouds::cloudscale::ApiOptions;
-using clouds::cloudscale::CloudscaleCloud;
-using clouds::cloudscale::CreateOptions;
 using clouds::cloudscale::TokenSource;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// Real time, but little of it: boots take milliseconds and waits are short.
-class Rig {
- public:
-  Rig() : Rig(EmulatorOptions{.token = "right", .boot_time = milliseconds(20)}) {}
-  explicit Rig(const EmulatorOptions& options)
-      : emulator(options, clock, rng),
-        server(MUST(WireServer::Start(
-            "127.0.0.1", 0, clock,
-            [this](const Request& request) { return emulator.Handle(request); }))),
-        cloud_(Make(TokenSource::Fixed(Secret("right")))) {}
-
-  std::unique_ptr<CloudscaleCloud> Make(TokenSource tokens, Duration request_timeout = seconds(5)) {
-    auto http = MUST(net::MakeHttpClient({.proxy = "", .request_timeout = request_timeout}, clock));
-    ApiOptions options{.root = server->url()};
-    options.limits.per_second = 0;
-    options.backoff.first = milliseconds(5);
-    auto api = std::make_unique<Api>(options, std::move(http), std::move(tokens), clock, rng, log,
-                                     metrics);
-    return std::make_unique<CloudscaleCloud>(
-        std::move(api),
-        CreateOptions{.settle_time = milliseconds(500), .look_interval = milliseconds(20)}, clock,
-        log);
-  }
-
-  cloud::Cloud& cloud() { return *cloud_; }
-  Deadline Soon() { return Deadline::In(clock, seconds(20)); }
-  cloud::MachineSpec Spec(const std::string& name) {
-    return {.name = name,
-            .flavor = "flex-8-2",
-            .zone = "rma1",
-            .image = "debian-12",
-            .disk_bytes = int64_t{50} << 30,
-            .tags = {{cloud::kGroupTag, "workers"}, {cloud::kClusterTag, "test"}}};
-  }
-
-  SystemClock clock;
-  SeededRng rng{7};
-  Log log = Log::Null();
-  Metrics metrics;
-  CloudscaleEmulator emulator;
-  std::unique_ptr<WireServer> server;
-
- private:
-  std::unique_ptr<CloudscaleCloud> cloud_;
-};
 
 TEST(CloudscaleOverHttpTest, TheCreateRequestHasEverything) {
   Rig rig;
