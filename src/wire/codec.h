@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "wire/proto_reader.h"
 #include "wire/proto_writer.h"
 #include "wire/tables_api.h"
+#include "wire/watch_frames.h"
 #include "wire/wire.h"
 
 namespace coppice::wire {
@@ -81,6 +84,7 @@ template <class T>
 Result<model::ListMeta> ForEachProtoItem(std::string_view message,
                                          const std::function<Status(T& item)>& each) {
   Reading reading;
+  reading.quantities = std::make_unique<QuantityMemory>();
   ProtoReader reader(reading);
   model::ListMeta metadata;
   T item;
@@ -127,6 +131,7 @@ Result<model::ListMeta> ForEachJsonItem(std::string_view text,
                                         const std::function<Status(T& item)>& each) {
   JsonCursor in(text);
   Reading reading;
+  reading.quantities = std::make_unique<QuantityMemory>();
   model::ListMeta metadata;
   TypeName type;
   if (!in.Open('{')) return InvalidArgument(in.problem());
@@ -165,6 +170,40 @@ Result<model::ListMeta> ForEachItem(std::string_view bytes,
   return ForEachProtoItem<T>(envelope.raw, each);
 }
 
+// Every kind's watch may bring one; compiled in instantiate_api.cc.
+extern template Result<model::ApiStatus> FromBytes<model::ApiStatus>(std::string_view);
+extern template std::string ToJson<model::ApiStatus>(const model::ApiStatus&);
+extern template std::string ToEnvelope<model::ApiStatus>(const model::ApiStatus&);
+
+template <class T>
+Result<model::WatchEvent<T>> ReadWatchEvent(Encoding encoding, std::string_view bytes) {
+  const RawWatchEvent raw = TRY(OpenWatchEvent(encoding, bytes));
+  model::WatchEvent<T> event;
+  event.type = raw.type;
+  const auto in_object = [](Status status) { return status.Context("object"); };
+  if (raw.type == model::WatchType::kError) {
+    auto error = FromBytes<model::ApiStatus>(raw.object);
+    if (!error.ok()) return in_object(error.status());
+    event.error = *std::move(error);
+  } else {
+    auto object = FromBytes<T>(raw.object);
+    if (!object.ok()) return in_object(object.status());
+    event.object = *std::move(object);
+  }
+  return event;
+}
+
+template <class T>
+std::string WriteWatchEvent(Encoding encoding, const model::WatchEvent<T>& event) {
+  const bool is_error = event.type == model::WatchType::kError;
+  const std::string_view type = ToString(event.type);
+  if (encoding == Encoding::kJson) {
+    return R"({"type":")" + std::string(type) + R"(","object":)" +
+           (is_error ? ToJson(event.error) : ToJson(event.object)) + "}\n";
+  }
+  return FrameWatchEvent(type, is_error ? ToEnvelope(event.error) : ToEnvelope(event.object));
+}
+
 }  // namespace coppice::wire
 
 // One object type, alone.
@@ -178,8 +217,12 @@ Result<model::ListMeta> ForEachItem(std::string_view bytes,
   template coppice::Result<T> coppice::wire::FromBytes<T>(std::string_view)
 
 // One object type and its list.
-#define COPPICE_WIRE_KIND(T)                                                        \
-  COPPICE_WIRE_OBJECT(T);                                                           \
-  COPPICE_WIRE_OBJECT(coppice::model::List<T>);                                     \
-  template coppice::Result<coppice::model::ListMeta> coppice::wire::ForEachItem<T>( \
-      std::string_view, const std::function<coppice::Status(T&)>&)
+#define COPPICE_WIRE_KIND(T)                                                                \
+  COPPICE_WIRE_OBJECT(T);                                                                   \
+  COPPICE_WIRE_OBJECT(coppice::model::List<T>);                                             \
+  template coppice::Result<coppice::model::ListMeta> coppice::wire::ForEachItem<T>(         \
+      std::string_view, const std::function<coppice::Status(T&)>&);                         \
+  template coppice::Result<coppice::model::WatchEvent<T>> coppice::wire::ReadWatchEvent<T>( \
+      coppice::wire::Encoding, std::string_view);                                           \
+  template std::string coppice::wire::WriteWatchEvent<T>(coppice::wire::Encoding,           \
+                                                         const coppice::model::WatchEvent<T>&)

@@ -76,6 +76,19 @@ std::string WrapInEnvelope(std::string_view api_version, std::string_view kind,
   return std::string(out.view());
 }
 
+std::string FrameWatchEvent(std::string_view type, std::string_view envelope) {
+  BackwardBytes extension;
+  PrependText(extension, 1, envelope);
+  BackwardBytes out;
+  PrependText(out, 2, extension.view());
+  PrependText(out, 1, type);
+  const size_t length = out.size();
+  const char prefix[4] = {static_cast<char>(length >> 24), static_cast<char>(length >> 16),
+                          static_cast<char>(length >> 8), static_cast<char>(length)};
+  out.Prepend({prefix, sizeof(prefix)});
+  return std::string(out.view());
+}
+
 Status CheckType(const TypeName& expected, std::string_view api_version, std::string_view kind,
                  bool may_be_absent) {
   const bool kind_agrees = kind == expected.kind || (may_be_absent && kind.empty());

@@ -21,6 +21,9 @@ Result<Envelope> OpenEnvelope(std::string_view bytes);
 std::string WrapInEnvelope(std::string_view api_version, std::string_view kind,
                            std::string_view raw);
 
+// A whole protobuf watch frame, length prefix included, around an object's envelope.
+std::string FrameWatchEvent(std::string_view type, std::string_view envelope);
+
 // What to call T: lists are called after their items.
 struct TypeName {
   std::string api_version;

@@ -361,7 +361,7 @@ class JsonReader {
     if (from != std::string_view::npos) {
       text = text.substr(from, text.find_last_not_of(" \t\n\v\f\r") - from + 1);
     }
-    return QuantityFromText(text, value, reading_.trouble);
+    return QuantityFromText(text, value, reading_);
   }
 
   bool ReadScalar(model::IntOrString& value) {

@@ -264,7 +264,7 @@ class ProtoReader {
         value.assign(bytes);
         return true;
       } else {
-        return ScalarFromProto(bytes, value, trouble());
+        return ScalarFromProto(bytes, value, reading_);
       }
     }
   }

@@ -33,6 +33,14 @@ Status Trouble::ToStatus() const {
   return InvalidArgument(path_.empty() ? what_ : path_ + ": " + what_);
 }
 
+void QuantityMemory::Remember(std::string_view text, const model::Quantity& value) {
+  if (text.empty() || text.size() > kLongest) return;
+  Entry& entry = entries_[Place(text)];
+  std::ranges::copy(text, entry.text.begin());
+  entry.length = static_cast<uint8_t>(text.size());
+  entry.value = value;
+}
+
 void UnkeptHash::Add(uint64_t field, std::string_view bytes) {
   sum_ += XXH3_64bits_withSeed(bytes.data(), bytes.size(),
                                (where_ ^ (field + 1)) * 0x9E3779B97F4A7C15u);

@@ -3,7 +3,9 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,9 +68,39 @@ class UnkeptHash {
   std::vector<Mount> mounts_;
 };
 
+// The quantities of a list are the same few again and again ("100m", "512Mi"), and parsing one
+// costs more than all the rest of its field. Remembers the short ones; a later text takes an
+// earlier one's place.
+class QuantityMemory {
+ public:
+  // Null if it has not been parsed lately.
+  const model::Quantity* Find(std::string_view text) const {
+    if (text.empty() || text.size() > kLongest) return nullptr;
+    const Entry& entry = entries_[Place(text)];
+    return std::string_view(entry.text.data(), entry.length) == text ? &entry.value : nullptr;
+  }
+  void Remember(std::string_view text, const model::Quantity& value);
+
+ private:
+  static constexpr size_t kLongest = 15;
+  struct Entry {
+    std::array<char, kLongest> text{};
+    uint8_t length = 0;
+    model::Quantity value;
+  };
+  static size_t Place(std::string_view text) {
+    size_t place = text.size();
+    for (const char c : text) place = place * 31 + static_cast<unsigned char>(c);
+    return place % kEntries;
+  }
+  static constexpr size_t kEntries = 61;
+  std::array<Entry, kEntries> entries_;
+};
+
 struct Reading {
   Trouble trouble;
-  bool in_pod_spec = false;  // only there the rest is hashed
+  std::unique_ptr<QuantityMemory> quantities;  // null unless a whole list is read
+  bool in_pod_spec = false;                    // only there the rest is hashed
   UnkeptHash unkept;
 };
 

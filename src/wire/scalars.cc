@@ -68,15 +68,16 @@ bool TimeFromProto(std::string_view bytes, model::MicroTime& value, Trouble& tro
   return true;
 }
 
-bool ScalarFromProto(std::string_view bytes, model::Quantity& value, Trouble& trouble) {
+bool ScalarFromProto(std::string_view bytes, model::Quantity& value, Reading& reading) {
   std::string_view text = "0";
-  const bool read = EachField(bytes, trouble, [&](Tag tag, ProtoCursor& in) {
+  const bool read = EachField(bytes, reading.trouble, [&](Tag tag, ProtoCursor& in) {
     return tag.number == 1 ? ReadText(tag, in, text) : in.Skip(tag);
   });
-  return read && QuantityFromText(text, value, trouble);
+  return read && QuantityFromText(text, value, reading);
 }
 
-bool ScalarFromProto(std::string_view bytes, model::IntOrString& value, Trouble& trouble) {
+bool ScalarFromProto(std::string_view bytes, model::IntOrString& value, Reading& reading) {
+  Trouble& trouble = reading.trouble;
   uint64_t type = 0;
   uint64_t number = 0;
   std::string_view text;
@@ -95,7 +96,7 @@ bool ScalarFromProto(std::string_view bytes, model::IntOrString& value, Trouble&
   return true;
 }
 
-bool ScalarFromProto(std::string_view bytes, model::Bytes& value, Trouble&) {
+bool ScalarFromProto(std::string_view bytes, model::Bytes& value, Reading&) {
   value.data.assign(bytes);
   return true;
 }
@@ -117,10 +118,17 @@ bool TimeFromText(std::string_view text, model::MicroTime& value, Trouble& troub
   return true;
 }
 
-bool QuantityFromText(std::string_view text, model::Quantity& value, Trouble& trouble) {
+bool QuantityFromText(std::string_view text, model::Quantity& value, Reading& reading) {
+  if (reading.quantities != nullptr) {
+    if (const model::Quantity* known = reading.quantities->Find(text)) {
+      value = *known;
+      return true;
+    }
+  }
   auto parsed = model::Quantity::Parse(text);
-  if (!parsed.ok()) return trouble.Is(parsed.status().message());
+  if (!parsed.ok()) return reading.trouble.Is(parsed.status().message());
   value = *std::move(parsed);
+  if (reading.quantities != nullptr) reading.quantities->Remember(text, value);
   return true;
 }
 
