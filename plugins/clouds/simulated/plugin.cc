@@ -2,7 +2,7 @@
 
 #include "cloud/cloud.h"
 #include "plugins/clouds/simulated/options.h"
-#include "plugins/clouds/simulated/simulated_cloud.h"
+#include "plugins/clouds/simulated/verbs.h"
 
 namespace coppice::clouds::simulated {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/pool.h"
 #include "cloud/cloud_node_groups.h"
 #include "plugins/clouds/simulated/options.h"
-#include "plugins/clouds/simulated/simulated_cloud.h"
+#include "plugins/clouds/simulated/verbs.h"
 #include "test/conformance/cloud_suite.h"
 #include "test/conformance/node_groups_suite.h"
 #include "test/support/must.h"

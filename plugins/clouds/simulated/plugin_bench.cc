@@ -7,7 +7,7 @@
 
 #include "base/pool.h"
 #include "cloud/cloud_node_groups.h"
-#include "plugins/clouds/simulated/simulated_cloud.h"
+#include "plugins/clouds/simulated/verbs.h"
 
 namespace coppice::clouds::simulated {
 namespace {

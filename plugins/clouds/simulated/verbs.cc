@@ -1,4 +1,4 @@
-#include "plugins/clouds/simulated/simulated_cloud.h"
+#include "plugins/clouds/simulated/verbs.h"
 
 #include <algorithm>
 
