@@ -45,13 +45,18 @@ Result<Envelope> OpenEnvelope(std::string_view bytes) {
   Envelope envelope;
   std::string_view type_meta;
   std::string_view encoding;
+  bool has_raw = false;
   const bool read =
       EachText(bytes.substr(kMagic.size()), [&](uint32_t number, std::string_view text) {
         if (number == 1) type_meta = text;
-        if (number == 2) envelope.raw = text;
+        if (number == 2) {
+          envelope.raw = text;
+          has_raw = true;
+        }
         if (number == 3) encoding = text;
       });
-  if (!read) return Malformed("it is cut off");
+  // Without this an answer that was cut right here would pass as an empty list.
+  if (!read || !has_raw) return Malformed("it is cut off");
   if (!encoding.empty())
     return Malformed("unknown content encoding \"" + std::string(encoding) + "\"");
   const bool typed = EachText(type_meta, [&](uint32_t number, std::string_view text) {
