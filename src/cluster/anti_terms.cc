@@ -42,6 +42,7 @@ TermId Counters::InternTerm(AntiTerm term) {
   if (known != IdTable::kAbsent) return known;
   const auto id = static_cast<TermId>(terms_.size());
   term.carriers.assign(keys_[topologies_[term.topology].key_id].domains(), 0);
+  keys_[topologies_[term.topology].key_id].terms.push_back(id);
   terms_.push_back(std::move(term));
   term_bytes_.emplace_back(bytes.bytes());
   term_table_.Insert(hash, id);

@@ -1,5 +1,7 @@
 #include "cluster/canonical.h"
 
+#include <algorithm>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -7,18 +9,28 @@ namespace coppice::cluster {
 
 uint64_t HashBytes(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-void Canonical::Add(const model::Quantity& quantity) { Add(quantity.ToString()); }
+void Canonical::Grow(size_t bytes) {
+  capacity_ = std::max(capacity_ * 2, size_ + bytes + 1024);
+  auto larger = std::make_unique<char[]>(capacity_);
+  if (size_ > 0) std::memcpy(larger.get(), buffer_.get(), size_);
+  buffer_ = std::move(larger);
+}
 
-void Canonical::Add(const model::ResourceRequirements& resources) {
-  Add(resources.requests);
-  Add(resources.limits);
+// Nearly all amounts are a whole number of thousandths; printing the others is slower, and exact.
+void Canonical::Add(const model::Quantity& quantity) {
+  const bool in_millis =
+      !quantity.is_big() && quantity == model::Quantity::FromMillis(quantity.MilliValue());
+  Add(in_millis);
+  if (in_millis) return Add(quantity.MilliValue());
+  Add(quantity.is_big());
+  Add(quantity.ToString());
 }
 
 void Canonical::Add(const model::PodRequests& requests) {
   Add(requests.cpu_millis);
   Add(requests.memory_bytes);
   Add(requests.ephemeral_bytes);
-  Number(requests.extended.size());
+  AddNumber(requests.extended.size());
   for (const auto& [name, amount] : requests.extended) {
     Add(name);
     Add(amount);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,21 +21,26 @@ uint64_t HashBytes(std::string_view bytes);
 
 class Canonical {
  public:
-  std::string_view bytes() const { return out_; }
-  void clear() { out_.clear(); }
+  std::string_view bytes() const { return {buffer_.get(), size_}; }
+  void clear() { size_ = 0; }
 
   void Add(std::string_view text) {
-    Number(text.size());
-    out_.append(text);
+    char* at = Room(text.size() + 10);
+    at = Number(at, text.size());
+    std::memcpy(at, text.data(), text.size());
+    size_ = static_cast<size_t>(at - buffer_.get()) + text.size();
   }
   void Add(const std::string& text) { Add(std::string_view(text)); }
-  void Add(bool flag) { out_.push_back(flag ? '\1' : '\0'); }
-  void Add(int32_t number) { Number(static_cast<uint64_t>(static_cast<int64_t>(number))); }
-  void Add(int64_t number) { Number(static_cast<uint64_t>(number)); }
+  void Add(bool flag) {
+    *Room(1) = flag ? '\1' : '\0';
+    ++size_;
+  }
+  void Add(int32_t number) { Add(int64_t{number}); }
+  void Add(int64_t number) { AddNumber(static_cast<uint64_t>(number)); }
 
   template <class T>
   void Add(const std::vector<T>& values) {
-    Number(values.size());
+    AddNumber(values.size());
     for (const T& value : values) Add(value);
   }
   template <class T>
@@ -44,7 +50,7 @@ class Canonical {
   }
   template <class V>
   void Add(const model::FlatMap<V>& map) {
-    Number(map.size());
+    AddNumber(map.size());
     for (const auto& [key, value] : map) {
       Add(key);
       Add(value);
@@ -52,7 +58,7 @@ class Canonical {
   }
 
   void Add(const model::Quantity& quantity);
-  void Add(const model::ResourceRequirements& resources);
+  void AddRequests(const model::ResourceRequirements& resources) { Add(resources.requests); }
   void Add(const model::PodRequests& requests);
   void Add(const model::NodeSelectorRequirement& requirement);
   void Add(const model::NodeSelectorTerm& term);
@@ -71,16 +77,31 @@ class Canonical {
   void Add(const model::Volume& volume);
 
  private:
-  // Seven bits at a time: lengths are mostly one byte.
-  void Number(uint64_t number) {
-    while (number >= 0x80) {
-      out_.push_back(static_cast<char>(number | 0x80));
-      number >>= 7;
-    }
-    out_.push_back(static_cast<char>(number));
+  void AddNumber(uint64_t number) {
+    char* at = Number(Room(10), number);
+    size_ = static_cast<size_t>(at - buffer_.get());
   }
 
-  std::string out_;
+  // Seven bits at a time: lengths are mostly one byte.
+  static char* Number(char* at, uint64_t number) {
+    while (number >= 0x80) {
+      *at++ = static_cast<char>(number | 0x80);
+      number >>= 7;
+    }
+    *at++ = static_cast<char>(number);
+    return at;
+  }
+
+  // Where to write up to `bytes` more. A bare buffer, for this runs some hundred times per pod.
+  char* Room(size_t bytes) {
+    if (size_ + bytes > capacity_) Grow(bytes);
+    return buffer_.get() + size_;
+  }
+  void Grow(size_t bytes);
+
+  std::unique_ptr<char[]> buffer_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
 };
 
 }  // namespace coppice::cluster

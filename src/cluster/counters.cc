@@ -54,6 +54,7 @@ TopologyId Counters::Topology(const TopologySpec& spec) {
   const auto id = static_cast<TopologyId>(topologies_.size());
   const KeyId key = Key(spec.key);
   topologies_.push_back(MakeTopology(spec, key));
+  keys_[key].topologies.push_back(id);
   topology_bytes_.push_back(std::move(bytes));
   topology_table_.Insert(hash, id);
   topologies_[id].domain_of.assign(snapshot_.node_bound(), kNoDomain);
@@ -73,27 +74,29 @@ DomainId Counters::DomainFor(const cluster::Topology& topology, NodeIndex node) 
 
 void Counters::SetDomain(TopologyId id, NodeIndex node, DomainId domain) {
   cluster::Topology& topology = topologies_[id];
+  TopologyKey& key = keys_[topology.key_id];
   if (node >= topology.domain_of.size()) topology.domain_of.resize(node + 1, kNoDomain);
   const DomainId before = std::exchange(topology.domain_of[node], domain);
-  if (before != kNoDomain && --topology.nodes_in[before] == 0) --topology.live_domains;
+  if (before == domain) return;
   if (domain != kNoDomain) {
-    if (static_cast<size_t>(domain) >= topology.nodes_in.size())
-      topology.nodes_in.resize(domain + 1);
+    if (static_cast<size_t>(domain) >= topology.nodes_in.size()) {
+      topology.nodes_in.resize(key.domains());
+    }
     if (topology.nodes_in[domain]++ == 0) ++topology.live_domains;
+    key.Use(domain);
   }
+  if (before != kNoDomain) {
+    if (--topology.nodes_in[before] == 0) --topology.live_domains;
+    key.Leave(before);
+  }
+  for (CounterId counter : topology.counters) counters_[counter].least_known = false;
 }
 
-void Counters::Enlarge(KeyId key) {
-  const size_t domains = keys_[key].domains();
-  for (cluster::Topology& topology : topologies_) {
-    if (topology.key_id == key) topology.nodes_in.resize(domains);
-  }
-  for (CounterState& counter : counters_) {
-    if (topologies_[counter.topology].key_id == key) counter.counts.resize(domains);
-  }
-  for (AntiTerm& term : terms_) {
-    if (topologies_[term.topology].key_id == key) term.carriers.resize(domains);
-  }
+void Counters::Enlarge(KeyId id) {
+  const TopologyKey& key = keys_[id];
+  for (TopologyId topology : key.topologies) topologies_[topology].nodes_in.resize(key.domains());
+  for (CounterId counter : key.counters) counters_[counter].counts.resize(key.domains());
+  for (TermId term : key.terms) terms_[term].carriers.resize(key.domains());
 }
 
 CounterId Counters::Counter(TopologyId topology, const PodKind& kind) {
@@ -105,6 +108,8 @@ CounterId Counters::Counter(TopologyId topology, const PodKind& kind) {
   const auto id = static_cast<CounterId>(counters_.size());
   counters_.push_back({.topology = topology, .kind = kind, .bytes = std::move(bytes)});
   counter_table_.Insert(hash, id);
+  topologies_[topology].counters.push_back(id);
+  keys_[topologies_[topology].key_id].counters.push_back(id);
   CounterState& counter = counters_.back();
   counter.counts.assign(keys_[topologies_[topology].key_id].domains(), 0);
   std::vector<int8_t> matches(snapshot_.interner().label_set_count(), -1);
@@ -167,7 +172,6 @@ void Counters::OnNodeShown(NodeIndex node) { OnNodeChanged(node); }
 
 void Counters::OnNodeHidden(NodeIndex node) {
   for (TopologyId id = 0; id < topologies_.size(); ++id) SetDomain(id, node, kNoDomain);
-  for (CounterState& counter : counters_) counter.least_known = false;
 }
 
 // Pods on the node move with it from one domain to another.
@@ -180,11 +184,8 @@ void Counters::OnNodeChanged(NodeIndex node) {
     const DomainId after = DomainFor(topology, node);
     if (keys_[topology.key_id].domains() != domains) Enlarge(topology.key_id);
     if (before == after) continue;
-    SetDomain(id, node, after);
-    for (CounterId c = 0; c < counters_.size(); ++c) {
-      if (counters_[c].topology == id) counters_[c].least_known = false;
-    }
     for (PodIndex index : snapshot_.pods_on(node)) MovePod(index, id, before, after);
+    SetDomain(id, node, after);
   }
 }
 

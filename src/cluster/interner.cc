@@ -11,8 +11,8 @@ namespace {
 void AddContainers(Canonical& bytes, const std::vector<model::Container>& containers) {
   bytes.Add(static_cast<int64_t>(containers.size()));
   for (const model::Container& container : containers) {
-    bytes.Add(container.name);  // statuses of an in-place resize are found by it
-    bytes.Add(container.resources);
+    bytes.Add(container.name);               // statuses of an in-place resize are found by it
+    bytes.AddRequests(container.resources);  // limits count for nothing
     bytes.Add(container.restart_policy);
     bytes.Add(static_cast<int64_t>(container.restart_policy_rules.size()));
     for (const auto& rule : container.restart_policy_rules) bytes.Add(rule.action);
@@ -31,7 +31,8 @@ void AddStatuses(Canonical& bytes, const std::vector<model::ContainerStatus>& st
   for (const model::ContainerStatus& status : statuses) {
     bytes.Add(status.name);
     bytes.Add(status.allocated_resources);
-    bytes.Add(status.resources);
+    bytes.Add(status.resources.has_value());
+    if (status.resources) bytes.AddRequests(*status.resources);
   }
 }
 
@@ -40,7 +41,8 @@ void AddRaw(Canonical& bytes, const model::Pod& pod) {
   const model::PodSpec& spec = pod.spec;
   AddContainers(bytes, spec.containers);
   AddContainers(bytes, spec.init_containers);
-  bytes.Add(spec.resources);
+  bytes.Add(spec.resources.has_value());
+  if (spec.resources) bytes.AddRequests(*spec.resources);
   bytes.Add(spec.overhead);
   bytes.Add(spec.node_selector);
   bytes.Add(spec.affinity);
@@ -56,7 +58,8 @@ void AddRaw(Canonical& bytes, const model::Pod& pod) {
   AddStatuses(bytes, pod.status.container_statuses);
   AddStatuses(bytes, pod.status.init_container_statuses);
   bytes.Add(pod.status.allocated_resources);
-  bytes.Add(pod.status.resources);
+  bytes.Add(pod.status.resources.has_value());
+  if (pod.status.resources) bytes.AddRequests(*pod.status.resources);
   bytes.Add(pod.status.resize);
   for (const model::PodCondition& condition : pod.status.conditions) {
     if (!condition.type.starts_with("PodResize")) continue;

@@ -124,10 +124,12 @@ class Snapshot {
   // Pods on the node that have host ports, volumes: usually none, so that filters need not look at
   // all pods.
   std::span<const PodIndex> pods_with_ports_on(NodeIndex node) const {
-    return nodes_[node].with_ports;
+    if (const SpecialPods* special = nodes_[node].special.get()) return special->with_ports;
+    return {};
   }
   std::span<const PodIndex> pods_with_volumes_on(NodeIndex node) const {
-    return nodes_[node].with_volumes;
+    if (const SpecialPods* special = nodes_[node].special.get()) return special->with_volumes;
+    return {};
   }
 
   // ---- Pods.
@@ -180,12 +182,15 @@ class Snapshot {
  private:
   friend class SnapshotInspector;  // tests compare the whole state
 
-  struct NodeRecord {
-    std::shared_ptr<const NodeFacts> facts;  // null: the index is free, or the node is removed
-    uint64_t sequence = 0;                   // place in the visiting order
-    std::vector<PodIndex> pods;
+  struct SpecialPods {
     std::vector<PodIndex> with_ports;
     std::vector<PodIndex> with_volumes;
+  };
+  struct alignas(64) NodeRecord {  // one cache line: placing a pod somewhere touches one
+    std::vector<PodIndex> pods;
+    std::shared_ptr<const NodeFacts> facts;  // null: the index is free, or the node is removed
+    uint64_t sequence = 0;                   // place in the visiting order
+    std::unique_ptr<SpecialPods> special;    // null on most nodes
   };
   struct PodIdentity {
     std::string name;

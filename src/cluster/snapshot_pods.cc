@@ -160,11 +160,15 @@ uint32_t Snapshot::Detach(PodIndex pod) {
 void Snapshot::Count(PodIndex pod, NodeIndex node, int sign) {
   const PodRecord& record = pods_[pod];
   counters_->OnPod(record.spec, record.labels, record.terminating, node, sign);
-  if (!interner_.spec(record.spec).host_ports.empty()) {
-    sign > 0 ? nodes_[node].with_ports.push_back(pod) : EraseOne(nodes_[node].with_ports, pod);
-  }
-  if (record.volumes == 0) return;
-  sign > 0 ? nodes_[node].with_volumes.push_back(pod) : EraseOne(nodes_[node].with_volumes, pod);
+  const bool ports = !interner_.spec(record.spec).host_ports.empty();
+  if (!ports && record.volumes == 0) return;
+  std::unique_ptr<SpecialPods>& special = nodes_[node].special;
+  if (!special) special = std::make_unique<SpecialPods>();
+  const auto keep = [&](std::vector<PodIndex>& list) {
+    sign > 0 ? list.push_back(pod) : EraseOne(list, pod);
+  };
+  if (ports) keep(special->with_ports);
+  if (record.volumes != 0) keep(special->with_volumes);
   for (ClaimId claim : interner_.volume_set(record.volumes).claims) {
     claim_users_[claim] += static_cast<uint32_t>(sign);
   }

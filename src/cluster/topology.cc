@@ -32,10 +32,24 @@ DomainId TopologyKey::Find(std::string_view value) const {
 DomainId TopologyKey::Intern(std::string_view value) {
   const DomainId known = Find(value);
   if (known != kNoDomain) return known;
-  const auto id = static_cast<uint32_t>(values.size());
-  values.emplace_back(value);
-  table.Insert(HashBytes(value), id);
-  return static_cast<DomainId>(id);
+  auto domain = static_cast<DomainId>(values.size());
+  if (!free.empty()) {
+    domain = free.back();
+    free.pop_back();
+    values[domain] = value;
+  } else {
+    values.emplace_back(value);
+    uses.push_back(0);
+  }
+  table.Insert(HashBytes(value), static_cast<uint32_t>(domain));
+  return domain;
+}
+
+void TopologyKey::Leave(DomainId domain) {
+  if (--uses[domain] > 0) return;
+  table.Erase(HashBytes(values[domain]), static_cast<uint32_t>(domain));
+  values[domain].clear();
+  free.push_back(domain);
 }
 
 std::string TopologyBytes(const TopologySpec& spec) {

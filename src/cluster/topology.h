@@ -44,6 +44,7 @@ struct Topology {
   std::vector<DomainId> domain_of;  // by node index; kNoDomain: does not count
   std::vector<int32_t> nodes_in;    // by domain
   int32_t live_domains = 0;         // with at least one node
+  std::vector<uint32_t> counters;   // CounterId: those that count by it
 
   // The conditions, compiled.
   std::vector<std::string> needed_keys;
@@ -53,14 +54,23 @@ struct Topology {
   bool Admits(const NodeFacts& node, const NodeShape& shape) const;
 };
 
-// Values of one topology key, numbered.
+// Values of one topology key, numbered, and who is numbered by them. A number is used again when no
+// node of any topology is in its domain any more: imagined nodes bring a hostname each, pass after
+// pass.
 struct TopologyKey {
   std::string key;
   std::deque<std::string> values;
+  std::vector<int32_t> uses;  // by domain: nodes in it, over all topologies of this key
+  std::vector<DomainId> free;
   IdTable table;
+  std::vector<TopologyId> topologies;
+  std::vector<uint32_t> counters;  // CounterId
+  std::vector<uint32_t> terms;     // TermId
 
-  DomainId Find(std::string_view value) const;  // kNoDomain if never seen
+  DomainId Find(std::string_view value) const;  // kNoDomain if nobody is in it
   DomainId Intern(std::string_view value);
+  void Use(DomainId domain) { ++uses[domain]; }
+  void Leave(DomainId domain);
   size_t domains() const { return values.size(); }
 };
 

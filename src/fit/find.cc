@@ -135,7 +135,9 @@ NodeIndex Placer::Place(cluster::PodIndex pod) {
   const Found found = Find(pod);
   if (!found) return cluster::kNone;
   snapshot_.Place(pod, found.node);
-  next_ = (found.place + 1) % snapshot_.nodes().size();
+  // Not yet reduced to the number of nodes: after the last place, a node that is added next comes
+  // first.
+  next_ = found.place + 1;
   return found.node;
 }
 

@@ -108,6 +108,16 @@ TEST_F(FindTest, PlacingRotates) {
   EXPECT_THAT(went, testing::ElementsAre(0, 1, 2, 0));
 }
 
+TEST_F(FindTest, ANodeThatIsAddedWhenTheRotationIsAtItsEndComesFirst) {
+  AddNodes(2);
+  const Chain chain = MakeChain([](NodeIndex) { return true; });
+  Placer placer(chain, snapshot);
+  placer.Place(AddPod());
+  placer.Place(AddPod());
+  AddNodes(1);
+  EXPECT_EQ(placer.Place(AddPod()), 2u);
+}
+
 TEST_F(FindTest, AKindOfPodThatFitsNowhereIsNotSearchedForAgainUntilSomethingIsFreed) {
   AddNodes(1);
   const Chain chain = MakeChain([&](NodeIndex n) { return snapshot.pods_on(n).empty(); }, true);

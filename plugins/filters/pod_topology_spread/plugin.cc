@@ -97,10 +97,9 @@ class PodTopologySpread final : public fit::StateFilter {
   fit::Preparation Prepare(const cluster::PodView& pod,
                            const cluster::Snapshot& snapshot) const override {
     if (pod.spec.spread.empty() && defaults_.empty()) return fit::Preparation::Skip();
-    if (pod.spec.spread.empty()) {  // depends on services and owner: worked out anew each time
-      auto& defaults = fit::PlanMemory<Plan>::Of(snapshot, id(), snapshot.facts().version());
-      return Ask(defaults.For(pod, [&](const auto& p) { return PlanFor(p, snapshot); }), snapshot);
-    }
+    // The selector of default constraints depends on services and on the owner: worked out anew
+    // each time.
+    if (pod.spec.spread.empty()) return Ask(PlanFor(pod, snapshot), snapshot);
     auto& memory = fit::PlanMemory<Plan>::Of(snapshot, id());
     return Ask(memory.For(pod, [&](const auto& p) { return PlanFor(p, snapshot); }), snapshot);
   }
