@@ -279,7 +279,7 @@ class Snapshot {
   std::vector<PodState> old_pods_;  // of kUpdatedPod, in log order
   uint64_t loosened_ = 1;
 
-  mutable std::vector<std::pair<uint64_t, std::shared_ptr<void>>> memory_;
+  mutable std::deque<std::pair<uint64_t, std::shared_ptr<void>>> memory_;  // references stay good
 };
 
 }  // namespace coppice::cluster

@@ -63,8 +63,8 @@ Question::Question(const Chain& chain, const cluster::Snapshot& snapshot, cluste
   if (asks_shapes_ != 0) {
     std::shared_ptr<void>& memory = snapshot.Memory(chain.memory_id_);
     if (!memory) memory = std::make_shared<VerdictTable>();
-    row_ = &static_cast<VerdictTable*>(memory.get())
-                ->Row(view.spec_id, asks_shapes_, snapshot.interner().node_shape_count());
+    row_ = static_cast<VerdictTable*>(memory.get())
+               ->Row(view.spec_id, asks_shapes_, snapshot.interner().node_shape_count());
   }
   if (only_) {
     for (const std::string& name : *only_) {

@@ -92,7 +92,7 @@ class Question {
   std::vector<cluster::NodeIndex> only_nodes_;
   std::vector<std::string> narrowing_;  // the filters that narrowed
   uint64_t asks_shapes_ = 0;            // bit i: link i
-  ShapeRow* row_ = nullptr;
+  std::shared_ptr<ShapeRow> row_;
   std::vector<Stage> stages_;
   bool only_tightens_ = true;
 };

@@ -34,10 +34,12 @@ class VerdictTable {
  public:
   // The row for a pod spec whose shape filters are `asked`, long enough for all node shapes there
   // are.
-  ShapeRow& Row(cluster::SpecId spec, uint64_t asked, cluster::NodeShapeId shapes);
+  // Shared, because a question keeps its row while another one may begin a new row for the same
+  // spec.
+  std::shared_ptr<ShapeRow> Row(cluster::SpecId spec, uint64_t asked, cluster::NodeShapeId shapes);
 
  private:
-  std::vector<std::unique_ptr<ShapeRow>> rows_;  // by spec
+  std::vector<std::shared_ptr<ShapeRow>> rows_;  // by spec
 };
 
 }  // namespace coppice::fit
