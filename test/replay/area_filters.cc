@@ -5,7 +5,9 @@
 // to its last, so that forks, removed nodes and counters that outlive a revert are tried, too.
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "cluster/snapshot.h"
 #include "fit/chain.h"
 #include "fit/find.h"
+#include "fit/scheduler_config.h"
 #include "test/replay/replay.h"
 #include "wire/wire.h"
 
@@ -23,15 +26,23 @@ namespace {
 using cluster::NodeIndex;
 using cluster::PodIndex;
 
-const fit::Chain& TheChain() {
-  static const fit::Chain kChain = [] {
-    static app::Plugins plugins;
-    app::RegisterDiscoveredPlugins(plugins);
-    auto chain = fit::Chain::Create(plugins.filters, {});
-    if (!chain.ok()) throw std::runtime_error(chain.status().ToString());
-    return std::move(chain).value();
+// The chain of a configuration; cases without one share the default chain.
+std::shared_ptr<const fit::Chain> ChainFor(const std::string& config) {
+  static app::Plugins* const kPlugins = [] {
+    auto* plugins = new app::Plugins;
+    app::RegisterDiscoveredPlugins(*plugins);
+    return plugins;
   }();
-  return kChain;
+  const auto make = [](const fit::SchedulerConfig& scheduler) {
+    auto chain = fit::Chain::Create(kPlugins->filters, scheduler);
+    if (!chain.ok()) throw std::runtime_error(chain.status().ToString());
+    return std::make_shared<const fit::Chain>(std::move(chain).value());
+  };
+  static const std::shared_ptr<const fit::Chain> kDefault = make({});
+  if (config.empty()) return kDefault;
+  const auto scheduler = fit::ParseSchedulerConfig(config, "config");
+  if (!scheduler.ok()) throw std::runtime_error(scheduler.status().ToString());
+  return make(*scheduler);
 }
 
 template <class T>
@@ -84,7 +95,8 @@ bool Same(const Json& theirs, const model::Verdict& ours, bool prefilter) {
 
 class Case {
  public:
-  Case(const Json& c, Report& report) : report_(report) {
+  Case(const Json& c, Report& report)
+      : report_(report), chain_(ChainFor(c.value("config", std::string()))) {
     if (c.contains("objects")) ReadObjects(c["objects"]);
     for (const auto& node : c.at("nodes")) AddNode(node);
     if (c.contains("pods")) {
@@ -119,6 +131,10 @@ class Case {
     ReadTable(objects, "csiDrivers", facts.csi_drivers);
     ReadTable(objects, "csiStorageCapacities", facts.storage_capacities);
     ReadTable(objects, "volumeAttachments", facts.volume_attachments);
+    ReadTable(objects, "services", facts.services);
+    ReadTable(objects, "replicaSets", facts.replica_sets);
+    ReadTable(objects, "statefulSets", facts.stateful_sets);
+    ReadTable(objects, "replicationControllers", facts.replication_controllers);
   }
 
   void AddNode(const Json& json) {
@@ -171,7 +187,7 @@ class Case {
     const std::string where = where_ + ", pod " + pod_name;
     const PodIndex pod = snapshot_.AddPod(object);
     {
-      const fit::Question question = TheChain().Ask(snapshot_, pod);
+      const fit::Question question = chain_->Ask(snapshot_, pod);
       Compare(question, expect, where);
       CheckFinding(question, where);
     }
@@ -230,6 +246,7 @@ class Case {
   }
 
   Report& report_;
+  std::shared_ptr<const fit::Chain> chain_;
   cluster::Snapshot snapshot_;
   std::string where_ = "the initial state";
 };

@@ -318,6 +318,7 @@ var families = []family{
 	{"storage", genStorage},
 	{"features", genFeatures},
 	{"rough", genRough},
+	{"config", genConfig},
 	{"mixed", genMixed},
 	{"forks", genForks},
 	{"large", genLarge},
