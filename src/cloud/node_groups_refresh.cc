@@ -119,8 +119,8 @@ Status CloudNodeGroups::Core::ListAndMerge(Deadline deadline) {
   }
   Tell(merged);
   const auto self = shared_from_this();
-  for (const auto& [group, name] : merged.repeat) {
-    fan_out_.Run([self, group = group, name = name] { self->Send(group, name); });
+  for (const Ledger::Where& order : merged.repeat) {
+    fan_out_.Run([self, order] { self->Send(order.first, order.second); });
   }
   for (const auto& [group, id] : merged.remove) StartRemoving(group, id);
   return Status::Ok();
