@@ -82,6 +82,7 @@ bool Question::Take(uint32_t index, Preparation preparation) {
     case Preparation::Kind::kReject:
       if (!link.pre_filter) return true;
       rejection_ = std::move(preparation.rejection);
+      same_for_whole_spec_ = false;  // a rejection may be about anything
       // After a rejection that preemption could lift, kube-scheduler still hears the other filters,
       // and one that is final counts more.
       return rejection_.code() == VerdictCode::kUnschedulable;
@@ -91,6 +92,7 @@ bool Question::Take(uint32_t index, Preparation preparation) {
     case Preparation::Kind::kNodes:
       if (link.filter) {
         only_tightens_ = only_tightens_ && preparation.check->OnlyTightens();
+        same_for_whole_spec_ = same_for_whole_spec_ && preparation.check->SameForWholeSpec();
         stages_.push_back({index, std::move(preparation.check)});
       }
       break;

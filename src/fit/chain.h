@@ -70,6 +70,8 @@ class Question {
   std::optional<int64_t> Room(cluster::NodeIndex node) const;
   // Placing pods never turns a no into a yes.
   bool OnlyTightens() const { return only_tightens_; }
+  // Other pods of the same spec shape fit at most where this one does.
+  bool SameForWholeSpec() const { return same_for_whole_spec_; }
 
  private:
   friend class Chain;
@@ -95,6 +97,7 @@ class Question {
   std::shared_ptr<ShapeRow> row_;
   std::vector<Stage> stages_;
   bool only_tightens_ = true;
+  bool same_for_whole_spec_ = true;
 };
 
 }  // namespace coppice::fit

@@ -54,6 +54,11 @@ class NodeCheck {
   // True: placing pods never turns a no into a yes. Then a pod that found no node is not tried
   // again until something is freed. Claim it only if it holds.
   virtual bool OnlyTightens() const { return false; }
+
+  // True: every pod of the same spec shape gets these answers, whatever its labels and its name.
+  // Jobs give each pod labels of its own; without this, each of a thousand that fit nowhere is
+  // searched for.
+  virtual bool SameForWholeSpec() const { return false; }
 };
 
 // What a filter says about a pod before any node is looked at.

@@ -112,8 +112,8 @@ bool Placer::Hopeless(const cluster::PodView& pod) {
     return false;
   }
   if (pod.spec_id >= nowhere_.size()) return false;
-  const auto& labels = nowhere_[pod.spec_id];
-  return std::ranges::find(labels, pod.label_set_id) != labels.end();
+  const Nowhere& nowhere = nowhere_[pod.spec_id];
+  return nowhere.all || std::ranges::binary_search(nowhere.labels, pod.label_set_id);
 }
 
 Found Placer::Find(cluster::PodIndex index) {
@@ -126,7 +126,10 @@ Found Placer::Find(cluster::PodIndex index) {
   const Found found = FindAny(question, snapshot_, {.start = next_, .among = among_});
   if (!found && like_others && question.OnlyTightens()) {
     if (pod.spec_id >= nowhere_.size()) nowhere_.resize(pod.spec_id + 1);
-    nowhere_[pod.spec_id].push_back(pod.label_set_id);
+    Nowhere& nowhere = nowhere_[pod.spec_id];
+    nowhere.all = question.SameForWholeSpec();
+    const auto place = std::ranges::lower_bound(nowhere.labels, pod.label_set_id);
+    if (!nowhere.all) nowhere.labels.insert(place, pod.label_set_id);
   }
   return found;
 }

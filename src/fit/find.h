@@ -85,10 +85,14 @@ class Placer {
   const NodeSet* among_;
   size_t next_ = 0;
   size_t searches_ = 0;
-  // Kinds of pods that found no node, by spec and labels; void when something has been freed since.
+  // Kinds of pods that found no node; void when something has been freed since.
+  struct Nowhere {
+    bool all = false;                         // whatever their labels
+    std::vector<cluster::LabelSetId> labels;  // with these, sorted
+  };
   uint64_t loosened_ = 0;
   uint64_t facts_version_ = 0;
-  std::vector<std::vector<cluster::LabelSetId>> nowhere_;  // by spec
+  std::vector<Nowhere> nowhere_;  // by spec
 };
 
 }  // namespace coppice::fit

@@ -28,19 +28,22 @@ class FindTest : public testing::Test {
     }
   }
 
-  Chain MakeChain(std::function<bool(NodeIndex)> takes, bool only_tightens = false) {
+  Chain MakeChain(std::function<bool(NodeIndex)> takes, bool only_tightens = false,
+                  bool whole_spec = false) {
     FilterRegistry registry("filter");
     AddFake<FakeStateFilter>(registry, "Fake", [=](const auto&, const auto&) {
       return Preparation::Ask(std::make_unique<FakeNodeCheck>(
-          [takes](NodeIndex node) { return takes(node) ? Verdict::Yes() : No(); }, only_tightens));
+          [takes](NodeIndex node) { return takes(node) ? Verdict::Yes() : No(); }, only_tightens,
+          whole_spec));
     });
     SchedulerConfig config;
     config.chain = {{.name = "Fake"}};
     return MUST(Chain::Create(registry, config));
   }
 
-  PodIndex AddPod() {
+  PodIndex AddPod(const std::string& job = "") {
     model::Pod pod;
+    if (!job.empty()) pod.metadata.labels["job"] = job;
     pod.metadata.name = "p";
     return snapshot.AddPod(pod);
   }
@@ -129,6 +132,16 @@ TEST_F(FindTest, AKindOfPodThatFitsNowhereIsNotSearchedForAgainUntilSomethingIsF
   EXPECT_EQ(placer.searches(), 2u);
   snapshot.Unplace(first);
   EXPECT_EQ(placer.Place(AddPod()), 0u);
+}
+
+TEST_F(FindTest, OtherLabelsAreAnotherKindUnlessNobodyLooksAtThem) {
+  AddNodes(1);
+  for (const bool whole_spec : {false, true}) {
+    const Chain chain = MakeChain([](NodeIndex) { return false; }, true, whole_spec);
+    Placer placer(chain, snapshot);
+    for (const char* job : {"a", "b", "a"}) placer.Place(AddPod(job));
+    EXPECT_EQ(placer.searches(), whole_spec ? 1u : 2u);
+  }
 }
 
 TEST_F(FindTest, WherePlacingCanOpenADoorEveryPodIsTried) {

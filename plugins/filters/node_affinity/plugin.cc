@@ -92,6 +92,7 @@ class SingleNodes final : public fit::NodeCheck {
     return Check(node).yes() ? std::numeric_limits<int64_t>::max() : 0;
   }
   bool OnlyTightens() const override { return true; }
+  bool SameForWholeSpec() const override { return true; }
 
  private:
   model::RequiredNodeAffinity demand_;

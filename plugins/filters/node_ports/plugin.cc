@@ -43,6 +43,7 @@ class FreePorts final : public fit::NodeCheck {
     return Check(node).yes() ? 1 : 0;
   }
   bool OnlyTightens() const override { return true; }
+  bool SameForWholeSpec() const override { return true; }
 
  private:
   const Ports& wanted_;

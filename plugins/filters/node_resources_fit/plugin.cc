@@ -78,6 +78,7 @@ class Enough final : public fit::NodeCheck {
   // A pod with an amount below zero gives, and sums wrap; neither passes the API server's
   // validation, and a memory that is wrong about such pods for the rest of a batch harms nobody.
   bool OnlyTightens() const override { return true; }
+  bool SameForWholeSpec() const override { return true; }
 
  private:
   const Needs& needs_;
