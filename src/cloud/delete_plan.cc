@@ -59,7 +59,7 @@ class Planner {
     if (order->doomed) return FailedPrecondition("'" + id + "' is being deleted already");
     const bool with_cloud =
         order->state == OrderState::kSent || order->state == OrderState::kUnanswered;
-    (with_cloud ? plan_.doom : plan_.drop).push_back(order->spec.name);
+    (with_cloud ? plan_.doom : plan_.drop).push_back(order->name);
     return Status::Ok();
   }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kGiB = 1LL << 30;
 
 MachineSpec SpecFor(const GroupConfig& group, const std::string& cluster,
-                    const std::map<std::string, std::string>& extra, std::string name) {
+                    std::map<std::string, std::string> extra, std::string name) {
   MachineSpec spec{.name = std::move(name),
                    .flavor = group.flavor,
                    .zone = group.zone,
@@ -22,7 +22,7 @@ MachineSpec SpecFor(const GroupConfig& group, const std::string& cluster,
                    .disk_bytes = group.volume_size_gb * kGiB,
                    .tags = group.tags,
                    .user_data = group.user_data,
-                   .extra = extra};
+                   .extra = std::move(extra)};
   spec.tags[kGroupTag] = group.name;
   if (!cluster.empty()) spec.tags[kClusterTag] = cluster;
   return spec;
@@ -53,15 +53,13 @@ Status CloudNodeGroups::Core::EnsureListed(Deadline deadline) {
 void CloudNodeGroups::Core::Audit(AuditEntry entry) const { audit_(entry); }
 
 // Waits until every piece is answered or the client's deadline nears.
-bool CloudNodeGroups::Core::WaitFor(Lock& lock, Request& request, Deadline deadline) {
+void CloudNodeGroups::Core::WaitFor(Lock& lock, Request& request, Deadline deadline) {
   TimePoint until = deadline.at;
   if (until != TimePoint::max()) {
     until -= std::min(options_.answer_margin, deadline.Left(clock_) / 2);
   }
-  const bool all =
-      clock_.WaitUntil(lock, request.answered, until, [&] { return request.open == 0; });
+  clock_.WaitUntil(lock, request.answered, until, [&] { return request.open == 0; });
   request.left = true;
-  return all;
 }
 
 // 32 random bits meet one of a thousand names once in four million orders: look, and draw again.
@@ -79,14 +77,15 @@ std::string CloudNodeGroups::Core::NewName(const std::string& group,
 std::vector<std::string> CloudNodeGroups::Core::NoteOrders(
     const Configured& group, int count, const std::shared_ptr<Request>& request) {
   Book& book = ledger_.At(group.config->name);
-  const auto extra = cloud_.Extra(*group.config);
   std::unordered_set<std::string> taken;
   for (const auto& [id, record] : book.machines) taken.insert(record.machine.name);
   for (const auto& [name, order] : book.orders) taken.insert(name);
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) {
     const std::string name = NewName(group.config->name, taken);
-    book.orders.emplace(name, Order{.spec = SpecFor(*group.config, group.cluster, extra, name),
+    book.orders.emplace(name, Order{.name = name,
+                                    .config = group.config,
+                                    .cluster = group.cluster,
                                     .changed_at = clock_.Now(),
                                     .request = request});
     names.push_back(name);
@@ -160,7 +159,7 @@ void CloudNodeGroups::Core::Send(const std::string& group, const std::string& na
   Book& book = ledger_.At(group);
   const auto it = book.orders.find(name);
   if (it == book.orders.end() || it->second.state != OrderState::kQueued) return;  // cancelled
-  if (!group_index_.contains(group)) {
+  if (draining_ || !group_index_.contains(group)) {
     Cancel(book, name);
     return;
   }
@@ -169,8 +168,11 @@ void CloudNodeGroups::Core::Send(const std::string& group, const std::string& na
   order.changed_at = clock_.Now();
   ++order.attempts;
   const auto request = std::exchange(order.request, nullptr);
-  const MachineSpec spec = order.spec;
+  const auto config = order.config;
+  const std::string cluster = order.cluster;
   lock.unlock();
+
+  const MachineSpec spec = SpecFor(*config, cluster, cloud_.Extra(*config), name);
 
   auto result = cloud_.Create(spec, Deadline::In(clock_, options_.create_timeout));
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "cloud/group_config.h"
 #include "cloud/types.h"
 
 namespace coppice::cloud {
@@ -39,7 +40,11 @@ enum class OrderState {
 };
 
 struct Order {
-  MachineSpec spec;  // the name in it is the order's own and stays the same when it is repeated
+  std::string name;  // the order's own; it stays the same when it is repeated
+  // What to order. Not the MachineSpec itself: user data may be long, and a thousand orders share
+  // it.
+  std::shared_ptr<const GroupConfig> config;
+  std::string cluster;
   OrderState state = OrderState::kQueued;
   bool doomed = false;  // to be deleted if it comes
   int attempts = 0;

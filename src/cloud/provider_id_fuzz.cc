@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Book& book = made->At("web");
     book.machines["fake://1"] = {.machine = {.id = "fake://1", .name = "web-1"}};
     book.machines["fake://2"] = {.machine = {.id = "fake://2", .name = "web-2"}};
-    book.orders["web-3"] = {.spec = {.name = "web-3"}};
+    book.orders["web-3"] = {.name = "web-3"};
     return made;
   }();
   const GroupConfig group{.name = "web", .max_size = 5};
