@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <mutex>
 
 #include "base/strings.h"
@@ -60,7 +59,7 @@ size_t OnHeader(char* data, size_t, size_t size, void* opaque) {
 size_t OnSend(char* data, size_t, size_t room, void* opaque) {
   auto& transfer = *static_cast<Transfer*>(opaque);
   const size_t count = std::min(room, transfer.body_out->size() - transfer.sent);
-  std::memcpy(data, transfer.body_out->data() + transfer.sent, count);
+  std::copy_n(transfer.body_out->data() + transfer.sent, count, data);
   transfer.sent += count;
   return count;
 }

@@ -75,7 +75,7 @@ Result<std::optional<cloud::Machine>> CloudscaleCloud::FindByName(const cloud::M
 Result<std::optional<cloud::Machine>> CloudscaleCloud::LookFor(const cloud::MachineSpec& spec,
                                                                TimePoint until, Deadline deadline) {
   while (true) {
-    const auto found = FindByName(spec, deadline);
+    auto found = FindByName(spec, deadline);
     if (found.ok() && found->has_value()) return found;
     const TimePoint next = clock_.Now() + options_.look_interval;
     if (next > until) return found;
