@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "autoscale/templates.h"
 #include "model/taints.h"
@@ -38,9 +39,10 @@ Json Describe(const model::Pod& pod) {
   return described;
 }
 
-Json Sorted(Json list) {
-  std::ranges::sort(list, {}, [](const Json& item) { return item.dump(); });
-  return list;
+Json Sorted(const Json& list) {
+  std::vector<Json> items(list.begin(), list.end());
+  std::sort(items.begin(), items.end(), [](const Json& a, const Json& b) { return a.dump() < b.dump(); });
+  return items;
 }
 
 }  // namespace
@@ -79,12 +81,12 @@ void template_(const Json& c, Report& report) {
   ours["providerID"] = made.node.spec.provider_id;
   Json our_pods = Json::array();
   for (const auto& pod : made.pods) our_pods.push_back(Describe(pod));
-  ours["pods"] = Sorted(std::move(our_pods));
+  ours["pods"] = Sorted(our_pods);
 
   for (const auto& [key, value] : ours.items()) {
     Json theirs = c.at("expect").value(key, Json());
     if (theirs.is_null()) theirs = value.is_object() ? Json::object() : Json::array();
-    if (key == "pods") theirs = Sorted(std::move(theirs));
+    if (key == "pods") theirs = Sorted(theirs);
     if (theirs != value) report.Differs(key, theirs.dump(), value.dump());
   }
   if (!made.node.metadata.name.starts_with(c["expect"]["namePrefix"].get<std::string>())) {
