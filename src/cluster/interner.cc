@@ -54,7 +54,7 @@ void AddRaw(Canonical& bytes, const model::Pod& pod) {
   bytes.Add(spec.host_users);
   bytes.Add(!spec.resource_claims.empty());
   const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
-  bytes.Add(owner ? std::string_view(owner->kind) : std::string_view());
+  bytes.Add(owner ? std::string_view(owner->kind) : std::string_view(""));  // never null bytes
   AddStatuses(bytes, pod.status.container_statuses);
   AddStatuses(bytes, pod.status.init_container_statuses);
   bytes.Add(pod.status.allocated_resources);

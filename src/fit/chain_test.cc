@@ -89,15 +89,15 @@ TEST_F(ChainTest, AShapeFilterIsAskedOncePerPairOfShapes) {
 
 TEST_F(ChainTest, AFinalRejectionCountsMoreThanOneThatPreemptionCouldLift) {
   State("soft", [](const auto&, const auto&) { return Preparation::Reject(No("soft")); });
-  State("hard", [](const auto&, const auto&) {
-    return Preparation::Reject(No("hard", VerdictCode::kUnschedulableAndUnresolvable));
-  });
-  const Question both = Make({"soft", "hard"}).Ask(snapshot, pod);
-  EXPECT_EQ(both.rejection().plugin(), "hard");
   const Chain soft = Make({"soft"});
   const Question question = soft.Ask(snapshot, pod);
   EXPECT_TRUE(question.rejected());
   EXPECT_EQ(question.Check(nodes[0]).plugin(), "soft") << "rejected everywhere";
+  State("hard", [](const auto&, const auto&) {
+    return Preparation::Reject(No("hard", VerdictCode::kUnschedulableAndUnresolvable));
+  });
+  const Chain both = Make({"soft", "hard"});
+  EXPECT_EQ(both.Ask(snapshot, pod).rejection().plugin(), "hard");
 }
 
 TEST_F(ChainTest, NodesOutsideTheNarrowedSetAreNotAsked) {

@@ -119,8 +119,8 @@ class NodeResourcesFit final : public fit::StateFilter {
       needs.push_back({resource, asked, it == taken.of.end() ? 0 : it->second});
     }
     // What refuses most often comes first; a full node rarely lacks room for one more pod.
-    std::ranges::stable_sort(needs, {},
-                             [](const Need& n) { return n.resource == cluster::kPodsColumn; });
+    const auto pods = std::ranges::find(needs, cluster::kPodsColumn, &Need::resource);
+    if (pods != needs.end()) std::rotate(pods, pods + 1, needs.end());
     return needs;
   }
 
