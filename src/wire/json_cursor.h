@@ -1,9 +1,9 @@
 // JSON text, one token at a time. Strict (RFC 8259, UTF-8), bounded in depth, and without an index
 // or a tree beside the text: a list of 50 MB is read in place.
 //
-// Why not simdjson, which the tests compare it with: it wants a padded copy of the text and an index
-// beside it, and its on-demand form does not look into values that are skipped. wire_bench shows
-// what ours does.
+// Why not simdjson, which the tests compare it with: it wants a padded copy of the text and an
+// index beside it, and its on-demand form does not look into values that are skipped. wire_bench
+// shows what ours does.
 
 #pragma once
 
