@@ -18,7 +18,7 @@ struct Outcome {
   std::string err;
 };
 
-Outcome Run(std::vector<std::string> arguments) {
+Outcome Invoke(std::vector<std::string> arguments) {
   Plugins plugins;
   RegisterDiscoveredPlugins(plugins);
   arguments.insert(arguments.begin(), "coppice");
@@ -34,25 +34,25 @@ Outcome Run(std::vector<std::string> arguments) {
 }
 
 TEST(CliTest, TellsItsVersionAndItsCommands) {
-  EXPECT_THAT(Run({"--version"}).out, HasSubstr("coppice 0."));
-  const Outcome help = Run({"--help"});
+  EXPECT_THAT(Invoke({"--version"}).out, HasSubstr("coppice 0."));
+  const Outcome help = Invoke({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* command : {"provider", "validate", "run"})
     EXPECT_THAT(help.out, HasSubstr(command));
 }
 
 TEST(CliTest, WrongUsageIsCodeTwo) {
-  EXPECT_EQ(Run({}).code, 2);
-  EXPECT_EQ(Run({"no-such-command"}).code, 2);
-  const Outcome missing = Run({"provider"});
+  EXPECT_EQ(Invoke({}).code, 2);
+  EXPECT_EQ(Invoke({"no-such-command"}).code, 2);
+  const Outcome missing = Invoke({"provider"});
   EXPECT_EQ(missing.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("--config"));
 }
 
 TEST(CliTest, TheGoProvidersFlagsAreTaken) {
   const Outcome outcome =
-      Run({"provider", "-config=/no/such/file.yaml", "-v=4", "-logtostderr=true",
-           "--stderrthreshold=INFO", "-metrics-addr", ":0"});
+      Invoke({"provider", "-config=/no/such/file.yaml", "-v=4", "-logtostderr=true",
+              "--stderrthreshold=INFO", "-metrics-addr", ":0"});
   EXPECT_EQ(outcome.code, 1) << "started, and found no file: " << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("/no/such/file.yaml"));
 }
@@ -67,11 +67,11 @@ TEST(CliTest, ValidateJudgesEveryFile) {
       dir.Write("bad.yaml",
                 "clusterTag: a\ncloud: {kind: simulated}\n"
                 "nodeGroups: [{name: web, maxSize: 2, flavour: small-2-4, zone: north1}]\n");
-  EXPECT_EQ(Run({"validate", good}).code, 0);
-  const Outcome both = Run({"validate", good, bad});
+  EXPECT_EQ(Invoke({"validate", good}).code, 0);
+  const Outcome both = Invoke({"validate", good, bad});
   EXPECT_EQ(both.code, 1);
   EXPECT_THAT(both.err, HasSubstr("did you mean 'flavor'"));
-  EXPECT_EQ(Run({"validate", dir.At("absent.yaml")}).code, 1);
+  EXPECT_EQ(Invoke({"validate", dir.At("absent.yaml")}).code, 1);
 }
 
 TEST(CliTest, ACloudRegisteredTwiceIsFoundBeforeAnythingRuns) {

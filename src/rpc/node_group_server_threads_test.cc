@@ -104,7 +104,8 @@ class NodeGroupServerThreadsTest : public testing::Test {
 
   // What is listed belongs to its group or to nobody any more, never to another.
   void LookUpAll(const std::string& group) const {
-    for (const auto& instance : Nodes(group).instances()) {
+    const auto nodes = Nodes(group);  // named: the loop below must not outlive it
+    for (const auto& instance : nodes.instances()) {
       pb::NodeGroupForNodeRequest request;
       request.mutable_node()->set_providerid(instance.id());
       const auto of = MUST(Ask<pb::NodeGroupForNodeResponse>("NodeGroupForNode", request));

@@ -190,8 +190,9 @@ TEST_F(ProviderE2eTest, ACreateSlowerThanTheClientsDeadlineIsNoFailure) {
   EXPECT_OK(Ask<pb::NodeGroupIncreaseSizeResponse>("NodeGroupIncreaseSize", grow));
   pb::NodeGroupNodesRequest nodes;
   nodes.set_id("pool");
-  for (const auto& instance :
-       MUST(Ask<pb::NodeGroupNodesResponse>("NodeGroupNodes", nodes)).instances()) {
+  const auto creating = MUST(Ask<pb::NodeGroupNodesResponse>("NodeGroupNodes", nodes));
+  EXPECT_EQ(creating.instances_size(), 2);
+  for (const auto& instance : creating.instances()) {
     EXPECT_EQ(instance.status().instancestate(), pb::InstanceStatus::instanceCreating);
     EXPECT_EQ(instance.status().errorinfo().errorcode(), "");
   }

@@ -37,10 +37,10 @@ cloud:
   kind: simulated
   bootTime: 45s
   latency: 120ms
-  quota: 34
+  quota: 26
   faults: {{bootFailure: 0.03, lostAnswer: 0.03, deleteFailure: 0.02}}
   stockOuts:
-    - {{flavor: compute-16-32, after: 22m, for: 6m}}
+    - {{flavor: compute-16-32, after: 14m, for: 7m}}
   seed: {}
 nodeGroups:
   - {{name: web, minSize: 2, maxSize: 20, flavor: medium-4-16, zone: north1}}
@@ -179,7 +179,6 @@ Status Play(const RunCommand& command, Plugins& plugins, const std::string& fold
     }
     clock.Set(loop_start + kLoop);
   }
-  account.Table(client);
   Summary(client, metrics,
           std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count());
   server->Stop(std::chrono::seconds(1));
