@@ -9,9 +9,9 @@
 // and wait until the client's deadline nears; what is unanswered then goes on in the background.
 // The cloud is never called with a lock held.
 //
-// Work in the background keeps its own hold on the state, so the object may be destroyed at any
-// time; but the Cloud, Workers, Clock, Log and Metrics must outlive the work: Drain() first, then
-// destroy the Workers, then the Cloud.
+// What has not gone to the cloud when the object is destroyed is dropped; a call under way holds
+// what it needs. The Cloud, Workers, Clock, Log and Metrics must outlive such calls: Drain() first,
+// destroy the object, then the Workers, then the Cloud.
 
 #pragma once
 

@@ -22,6 +22,8 @@ class FanOut {
   // `workers` must outlive the work.
   FanOut(Workers& workers, size_t bound);
 
+  // `work` must not own, even indirectly, whoever owns this object: what waits when the threads end
+  // would keep both alive for ever.
   // Runs `work` as soon as fewer than the bound are running. Any thread; not with a lock held that
   // `work` takes, for with InlineWorkers it runs here and now.
   void Run(std::function<void()> work);

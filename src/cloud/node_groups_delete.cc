@@ -47,9 +47,11 @@ Status CloudNodeGroups::Core::Delete(std::string_view group_name, const std::vec
   };
   audit.status = note();
   if (audit.status.ok()) {
-    const auto self = shared_from_this();
+    const auto weak = weak_from_this();
     for (const std::string& id : plan.machines) {
-      fan_out_.Run([self, group, id, request] { self->Remove(group, id, request); });
+      fan_out_.Run([weak, group, id, request] {
+        if (const auto self = weak.lock()) self->Remove(group, id, request);
+      });
     }
     Lock lock(mutex_);
     WaitFor(lock, *request, deadline);
@@ -96,7 +98,9 @@ void CloudNodeGroups::Core::Remove(const std::string& group, const std::string& 
 }
 
 void CloudNodeGroups::Core::StartRemoving(const std::string& group, const std::string& id) {
-  fan_out_.Run([self = shared_from_this(), group, id] { self->Remove(group, id, nullptr); });
+  fan_out_.Run([weak = weak_from_this(), group, id] {
+    if (const auto self = weak.lock()) self->Remove(group, id, nullptr);
+  });
 }
 
 }  // namespace coppice::cloud

@@ -118,9 +118,11 @@ Status CloudNodeGroups::Core::ListAndMerge(Deadline deadline) {
     TellOrphans();
   }
   Tell(merged);
-  const auto self = shared_from_this();
+  const auto weak = weak_from_this();
   for (const Ledger::Where& order : merged.repeat) {
-    fan_out_.Run([self, order] { self->Send(order.first, order.second); });
+    fan_out_.Run([weak, order] {
+      if (const auto self = weak.lock()) self->Send(order.first, order.second);
+    });
   }
   for (const auto& [group, id] : merged.remove) StartRemoving(group, id);
   return Status::Ok();

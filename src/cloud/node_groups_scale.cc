@@ -133,9 +133,11 @@ Status CloudNodeGroups::Core::Increase(std::string_view group_name, int delta, D
   };
   audit.status = note();
   if (audit.status.ok()) {
-    const auto self = shared_from_this();
+    const auto weak = weak_from_this();
     for (const std::string& name : audit.names) {
-      fan_out_.Run([self, group, name] { self->Send(group, name); });
+      fan_out_.Run([weak, group, name] {
+        if (const auto self = weak.lock()) self->Send(group, name);
+      });
     }
     Lock lock(mutex_);
     WaitFor(lock, *request, deadline);
