@@ -114,8 +114,9 @@ Status CloudNodeGroups::Reconfigure(std::vector<GroupConfig> groups) {
 Status CloudNodeGroups::Drain(Deadline deadline) { return core_->Drain(deadline); }
 
 std::vector<GroupInfo> CloudNodeGroups::Groups() {
+  const auto now = snapshot();  // named: a loop over a temporary's member does not keep it alive
   std::vector<GroupInfo> all;
-  for (const auto& group : snapshot()->groups) all.push_back(group->info);
+  for (const auto& group : now->groups) all.push_back(group->info);
   return all;
 }
 

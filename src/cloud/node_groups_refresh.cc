@@ -187,8 +187,9 @@ void CloudNodeGroups::Core::Tell(const Ledger::Merged& merged) const {
 
 // Once per machine, and again after it was in a group.
 void CloudNodeGroups::Core::TellOrphans() {
+  const auto snapshot_now = published_.Load();
   std::set<std::string> now;
-  for (const Machine& machine : *published_.Load()->orphans) {
+  for (const Machine& machine : *snapshot_now->orphans) {
     now.insert(machine.id);
     if (told_orphans_.contains(machine.id)) continue;
     log_.Warning(

@@ -118,7 +118,8 @@ TEST(ThreadsTest, SixteenThreadsMixReadsRefreshesAndMutations) {
   ASSERT_OK(groups->Drain(Deadline::In(clock, seconds(10))));
   ASSERT_OK(groups->Refresh(Deadline::Never()));
   size_t current = 0;
-  for (const auto& view : groups->snapshot()->groups) {
+  const auto last = groups->snapshot();
+  for (const auto& view : last->groups) {
     current += static_cast<size_t>(view->current_size);
   }
   EXPECT_EQ(current + 1, cloud.alive().size());  // and the stranger
