@@ -1,5 +1,5 @@
-// What a pod needs of the kubelet beyond what every kubelet can do, as kube-scheduler v1.36 infers it
-// from the spec. Nodes say what they can do in status.declaredFeatures.
+// What a pod needs of the kubelet beyond what every kubelet can do, as kube-scheduler v1.36 infers
+// it from the spec. Nodes say what they can do in status.declaredFeatures.
 
 #pragma once
 
