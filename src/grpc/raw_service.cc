@@ -139,9 +139,8 @@ class RawService::Slot {
   std::optional<::grpc::ServerAsyncResponseWriter<::grpc::ByteBuffer>> writer_;
 };
 
-RawService::RawService(coppice::grpc::Service service, Workers& workers, const Clock& clock,
-                       const Log& log)
-    : service_(std::move(service)), workers_(workers), clock_(clock), log_(log) {
+RawService::RawService(coppice::grpc::Service service, Workers& workers, const Clock& clock)
+    : service_(std::move(service)), workers_(workers), clock_(clock) {
   for (size_t i = 0; i < service_.methods.size(); ++i) {
     paths_.push_back(service_.PathOf(service_.methods[i]));
     AddMethod(new ::grpc::internal::RpcServiceMethod(

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/pool.h"
 #include "grpc/handler.h"
 
@@ -22,7 +21,7 @@ namespace coppice::grpc {
 
 class RawService final : public ::grpc::Service {
  public:
-  RawService(coppice::grpc::Service service, Workers& workers, const Clock& clock, const Log& log);
+  RawService(coppice::grpc::Service service, Workers& workers, const Clock& clock);
   ~RawService() override;
 
   const std::string& name() const { return service_.name; }
@@ -48,7 +47,6 @@ class RawService final : public ::grpc::Service {
   const coppice::grpc::Service service_;
   Workers& workers_;
   const Clock& clock_;
-  const Log& log_;
   ::grpc::ServerCompletionQueue* queue_ = nullptr;
   std::deque<std::string> paths_;  // the library keeps pointers to them
   std::vector<std::unique_ptr<Slot>> slots_;

@@ -108,8 +108,7 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options, std::vector
                                                        : ::grpc::InsecureServerCredentials();
   builder.AddListeningPort(ToGrpcAddress(options.listen), state->credentials, &state->port);
   for (Service& service : services) {
-    state->services.push_back(
-        std::make_unique<RawService>(std::move(service), workers, clock, log));
+    state->services.push_back(std::make_unique<RawService>(std::move(service), workers, clock));
     builder.RegisterService(state->services.back().get());
   }
   state->queue = builder.AddCompletionQueue();
@@ -129,6 +128,7 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options, std::vector
   for (int i = 0; i < state->options.wire_threads; ++i) {
     state->threads.emplace_back([queue = state->queue.get()] { RawService::Serve(*queue); });
   }
+  log.Debug("gRPC server listens", {{"address", state->options.listen}, {"port", state->port}});
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 
