@@ -15,7 +15,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these two in code of the standard library that it has inlined itself.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 else()
-  add_compile_options(-Wno-missing-designated-field-initializers)
+  # The second: libstdc++ 12 itself uses what it deprecates (std::stable_sort).
+  add_compile_options(-Wno-missing-designated-field-initializers -Wno-deprecated-declarations)
 endif()
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")

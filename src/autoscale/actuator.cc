@@ -9,11 +9,22 @@ namespace coppice::autoscale {
 
 namespace {
 
-constexpr std::string_view kDelayDeletionPrefix = "delay-deletion.cluster-autoscaler.kubernetes.io/";
+constexpr std::string_view kDelayDeletionPrefix =
+    "delay-deletion.cluster-autoscaler.kubernetes.io/";
 constexpr Duration kDelayPoll = std::chrono::seconds(5);
 
 int64_t UnixSeconds(TimePoint now) {
   return std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+}
+
+cluster::Event CleanUpEvent(const model::Node& node, std::string_view taint) {
+  return {"Node",
+          "",
+          node.metadata.name,
+          node.metadata.uid,
+          "Normal",
+          "ClusterAutoscalerCleanup",
+          "removed " + std::string(taint) + " taint from node " + node.metadata.name};
 }
 
 }  // namespace
@@ -26,9 +37,12 @@ Actuator::Actuator(Parts parts)
 cluster::Event Actuator::NodeEvent(const std::string& node, std::string type, std::string reason,
                                    std::string text) const {
   const cluster::NodePtr object = parts_.world.FindNode(node);
-  return {"Node",          "",
-          node,            object ? object->metadata.uid : "",
-          std::move(type), std::move(reason),
+  return {"Node",
+          "",
+          node,
+          object ? object->metadata.uid : "",
+          std::move(type),
+          std::move(reason),
           std::move(text)};
 }
 
@@ -41,7 +55,9 @@ DeletionsInProgress Actuator::InProgress() const {
   return now;
 }
 
-std::vector<report::DeletionOutcome> Actuator::TakeOutcomes() { return std::exchange(outcomes_, {}); }
+std::vector<report::DeletionOutcome> Actuator::TakeOutcomes() {
+  return std::exchange(outcomes_, {});
+}
 
 Task<Status> Actuator::TaintOne(std::string node) {
   cluster::NodeChange change;
@@ -51,9 +67,10 @@ Task<Status> Actuator::TaintOne(std::string node) {
   if (parts_.options.cordon_node_before_terminating) change.unschedulable = true;
   const Status status = co_await parts_.writer.ChangeNode(node, std::move(change));
   cluster::Event event =
-      status.ok() ? NodeEvent(node, "Normal", "ScaleDown", "marked the node as toBeDeleted/unschedulable")
-                  : NodeEvent(node, "Warning", "ScaleDownFailed",
-                              "failed to mark the node as toBeDeleted/unschedulable: " + status.message());
+      status.ok()
+          ? NodeEvent(node, "Normal", "ScaleDown", "marked the node as toBeDeleted/unschedulable")
+          : NodeEvent(node, "Warning", "ScaleDownFailed",
+                      "failed to mark the node as toBeDeleted/unschedulable: " + status.message());
   parts_.writer.Emit(std::move(event));
   co_return status;
 }
@@ -105,14 +122,16 @@ Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe des
         under_way_.emplace_back(node.node, Under{batch.group, drain});
       }
     }
-    for (DeletionBatch& batch : batches) parts_.executor.Spawn(DeleteBatch(std::move(batch), drain));
+    for (DeletionBatch& batch : batches)
+      parts_.executor.Spawn(DeleteBatch(std::move(batch), drain));
   }
   started.result = report::ScaleDownResult::kNodeDeleteStarted;
   co_return started;
 }
 
 // The world may have moved on since the plan: nothing is deleted on yesterday's word.
-Status Actuator::StillMayGo(const RemovableNode& node, bool drain, std::vector<cluster::PodPtr>& pods) {
+Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
+                            std::vector<cluster::PodPtr>& pods) {
   std::vector<const model::Pod*> listed;
   for (const cluster::World::PodEntry* entry : parts_.world.BoundTo(node.node)) {
     if (parts_.counts && !parts_.counts(*entry->pod)) continue;
@@ -129,10 +148,12 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain, std::vector<c
   const PodsToMove move = FindPodsToMove(
       rules_, listed, {budgets, drain ? &controllers : nullptr, parts_.executor.clock().Now()});
   if (move.blocking != nullptr) {
-    return FailedPrecondition("GetPodsToMove for \"" + node.node + "\" returned error: " + move.blocked_by.text);
+    return FailedPrecondition("GetPodsToMove for \"" + node.node +
+                              "\" returned error: " + move.blocked_by.text);
   }
   if (!drain && !move.movable.empty()) {
-    return FailedPrecondition("failed to delete empty node \"" + node.node + "\", new pods scheduled");
+    return FailedPrecondition("failed to delete empty node \"" + node.node +
+                              "\", new pods scheduled");
   }
   if (!drain && !move.on_completion.empty()) {
     return FailedPrecondition("failed to delete empty node \"" + node.node +
@@ -154,8 +175,8 @@ Task<void> Actuator::DeleteBatch(DeletionBatch batch, bool drain) {
   }
 }
 
-Task<void> Actuator::DeleteOne(RemovableNode node, std::vector<cluster::PodPtr> pods, int whole_group,
-                               bool drain) {
+Task<void> Actuator::DeleteOne(RemovableNode node, std::vector<cluster::PodPtr> pods,
+                               int whole_group, bool drain) {
   if (drain) {
     const Status drained = co_await evictor_.Drain(node.node, std::move(pods));
     if (!drained.ok()) {
@@ -170,12 +191,14 @@ Task<void> Actuator::DeleteOne(RemovableNode node, std::vector<cluster::PodPtr> 
 }
 
 Task<void> Actuator::WaitForDelayAnnotations(std::string node) {
-  const TimePoint give_up = parts_.executor.clock().Now() + parts_.options.node_deletion_delay_timeout;
+  const TimePoint give_up =
+      parts_.executor.clock().Now() + parts_.options.node_deletion_delay_timeout;
   while (parts_.executor.clock().Now() < give_up) {
     const cluster::NodePtr object = parts_.world.FindNode(node);
-    const bool delayed = object != nullptr && std::ranges::any_of(object->metadata.annotations, [](const auto& a) {
-      return a.first.starts_with(kDelayDeletionPrefix);
-    });
+    const bool delayed =
+        object != nullptr && std::ranges::any_of(object->metadata.annotations, [](const auto& a) {
+          return a.first.starts_with(kDelayDeletionPrefix);
+        });
     if (!delayed) co_return;
     co_await parts_.executor.Sleep(kDelayPoll);
   }
@@ -186,7 +209,8 @@ Task<void> Actuator::HandOver(std::string node, std::string group, int whole_gro
   std::vector<std::string> ready = {node};
   if (whole_group > 0) {
     if (failed_groups_[group]) {
-      co_await Abort(node, group, drain, "FailedToDelete", "couldn't scale down other nodes in this node group");
+      co_await Abort(node, group, drain, "FailedToDelete",
+                     "couldn't scale down other nodes in this node group");
       co_return;
     }
     auto& waiting = waiting_for_rest_[group];
@@ -226,13 +250,16 @@ Task<void> Actuator::DeleteMachines(std::vector<std::string> nodes, std::string 
                      "failed to delete nodes from group " + group + ": " + status.message());
       continue;
     }
-    cluster::Event event = NodeEvent(node, "Normal", "ScaleDown", "nodes removed by cluster autoscaler");
+    cluster::Event event =
+        NodeEvent(node, "Normal", "ScaleDown", "nodes removed by cluster autoscaler");
     parts_.writer.Emit(std::move(event));
     parts_.removed(group, now);
     if (drained) {
-      parts_.status_event("Normal", "ScaleDown", "Scale-down: node " + node + " removed with drain");
+      parts_.status_event("Normal", "ScaleDown",
+                          "Scale-down: node " + node + " removed with drain");
     } else {
-      parts_.status_event("Normal", "ScaleDownEmpty", "Scale-down: empty node " + node + " removed");
+      parts_.status_event("Normal", "ScaleDownEmpty",
+                          "Scale-down: empty node " + node + " removed");
     }
     std::erase_if(under_way_, [&](const auto& entry) { return entry.first == node; });
     outcomes_.push_back({node, "Ok", ""});
@@ -243,16 +270,17 @@ Task<void> Actuator::Abort(std::string node, std::string group, bool drain, std:
                            std::string error) {
   failed_groups_[group] = true;
   const std::vector<std::string> others = std::exchange(waiting_for_rest_[group], {});
-  cluster::Event event =
-      NodeEvent(node, "Warning", "ScaleDownFailed",
-                (drain ? "failed to drain and delete node: " : "failed to delete empty node: ") + error);
+  cluster::Event event = NodeEvent(
+      node, "Warning", "ScaleDownFailed",
+      (drain ? "failed to drain and delete node: " : "failed to delete empty node: ") + error);
   parts_.writer.Emit(std::move(event));
   co_await Untaint(node);
   std::erase_if(under_way_, [&](const auto& entry) { return entry.first == node; });
   outcomes_.push_back({node, std::move(result), std::move(error)});
   for (const std::string& other : others) {
     if (other == node) continue;
-    co_await Abort(other, group, drain, "FailedToDelete", "couldn't scale down other nodes in this node group");
+    co_await Abort(other, group, drain, "FailedToDelete",
+                   "couldn't scale down other nodes in this node group");
   }
 }
 
@@ -260,31 +288,41 @@ Task<void> Actuator::UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
                                       std::vector<cluster::NodePtr> unneeded) {
   int calls = parts_.options.max_bulk_soft_taint_count;
   if (calls == 0) co_return;
-  const TimePoint deadline = parts_.executor.clock().Now() + parts_.options.max_bulk_soft_taint_time;
+  const TimePoint deadline =
+      parts_.executor.clock().Now() + parts_.options.max_bulk_soft_taint_time;
   const auto within_budget = [&] { return calls > 0 && parts_.executor.clock().Now() < deadline; };
   for (const cluster::NodePtr& node : needed) {
-    if (HasToBeDeletedTaint(*node) || !HasTaint(*node, kDeletionCandidateTaint) || !within_budget()) continue;
+    if (HasToBeDeletedTaint(*node) || !HasTaint(*node, kDeletionCandidateTaint) || !within_budget())
+      continue;
     --calls;
     cluster::NodeChange change;
     change.remove_taints.emplace_back(kDeletionCandidateTaint);
-    const Status ignored = co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
+    const Status ignored =
+        co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
     (void)ignored;  // tried again in the next pass
   }
   for (const cluster::NodePtr& node : unneeded) {
-    if (HasToBeDeletedTaint(*node) || HasTaint(*node, kDeletionCandidateTaint) || !within_budget()) continue;
+    if (HasToBeDeletedTaint(*node) || HasTaint(*node, kDeletionCandidateTaint) || !within_budget())
+      continue;
     --calls;
     cluster::NodeChange change;
-    change.add_taints.push_back({.key = std::string(kDeletionCandidateTaint),
-                                 .value = std::to_string(UnixSeconds(parts_.executor.clock().Now())),
-                                 .effect = "PreferNoSchedule"});
-    const Status ignored = co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
+    change.add_taints.push_back(
+        {.key = std::string(kDeletionCandidateTaint),
+         .value = std::to_string(UnixSeconds(parts_.executor.clock().Now())),
+         .effect = "PreferNoSchedule"});
+    const Status ignored =
+        co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
     (void)ignored;
   }
 }
 
-Task<void> Actuator::CleanUp(std::vector<cluster::NodePtr> owned, std::vector<cluster::NodePtr> all) {
+Task<void> Actuator::CleanUp(std::vector<cluster::NodePtr> owned,
+                             std::vector<cluster::NodePtr> all) {
   for (const cluster::NodePtr& node : owned) {
-    if (HasToBeDeletedTaint(*node)) co_await Untaint(node->metadata.name);
+    if (!HasToBeDeletedTaint(*node)) continue;
+    co_await Untaint(node->metadata.name);
+    cluster::Event event = CleanUpEvent(*node, kToBeDeletedTaint);
+    parts_.writer.Emit(std::move(event));
   }
   if (parts_.options.max_bulk_soft_taint_count != 0) co_return;
   const TimePoint now = parts_.executor.clock().Now();
@@ -295,8 +333,11 @@ Task<void> Actuator::CleanUp(std::vector<cluster::NodePtr> owned, std::vector<cl
     if (ttl > Duration::zero() && since && now - *since < ttl) continue;
     cluster::NodeChange change;
     change.remove_taints.emplace_back(kDeletionCandidateTaint);
-    const Status ignored = co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
+    const Status ignored =
+        co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
     (void)ignored;
+    cluster::Event event = CleanUpEvent(*node, kDeletionCandidateTaint);
+    parts_.writer.Emit(std::move(event));
   }
 }
 

@@ -1,8 +1,9 @@
-// Actuator: carries a scale-down plan out. Taints the nodes, waits, looks again whether they may still go, drains
-// them, deletes their machines; and takes the taints back where something came in between.
+// Actuator: carries a scale-down plan out. Taints the nodes, waits, looks again whether they may
+// still go, drains them, deletes their machines; and takes the taints back where something came in
+// between.
 //
-// Everything that takes time is a coroutine on the decision thread; several nodes are under way at once. What is
-// under way, and how it ended, is state of this object; nothing else outlives a pass.
+// Everything that takes time is a coroutine on the decision thread; several nodes are under way at
+// once. What is under way, and how it ended, is state of this object; nothing else outlives a pass.
 
 #pragma once
 
@@ -31,7 +32,8 @@ class Actuator {
     cluster::World& world;
     ClusterState::OptionsOf options_of;
     std::function<bool(const model::Pod&)> counts;  // expendable pods do not keep a node
-    std::function<void(std::string_view type, std::string_view reason, std::string text)> status_event;
+    std::function<void(std::string_view type, std::string_view reason, std::string text)>
+        status_event;
     // A node of the group went; a machine could not be deleted.
     std::function<void(std::string_view group, TimePoint now)> removed;
     std::function<void(std::string_view group, TimePoint now)> failed;
@@ -45,14 +47,17 @@ class Actuator {
     std::vector<report::RemovedNode> nodes;
     Status error;  // tainting failed; nothing of that kind was started
   };
-  // Taints, then starts the deletions and returns. `describe` gives utilisation and evicted pods for the report.
+  // Taints, then starts the deletions and returns. `describe` gives utilisation and evicted pods
+  // for the report.
   using Describe = std::function<report::RemovedNode(const RemovableNode&, bool drain)>;
   Task<Started> Start(CroppedDeletions deletions, Describe describe);
 
   DeletionsInProgress InProgress() const;
   std::vector<report::DeletionOutcome> TakeOutcomes();
-  // Soft taints: what is no longer needed is marked, what is needed again is unmarked, within the budget.
-  Task<void> UpdateSoftTaints(std::vector<cluster::NodePtr> needed, std::vector<cluster::NodePtr> unneeded);
+  // Soft taints: what is no longer needed is marked, what is needed again is unmarked, within the
+  // budget.
+  Task<void> UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
+                              std::vector<cluster::NodePtr> unneeded);
   // Taints of a process before us, taken away once at the start.
   Task<void> CleanUp(std::vector<cluster::NodePtr> owned, std::vector<cluster::NodePtr> all);
 
@@ -66,22 +71,28 @@ class Actuator {
   Task<Status> TaintOne(std::string node);
   Task<void> DeleteBatch(DeletionBatch batch, bool drain);
   Status StillMayGo(const RemovableNode& node, bool drain, std::vector<cluster::PodPtr>& pods);
-  Task<void> DeleteOne(RemovableNode node, std::vector<cluster::PodPtr> pods, int whole_group, bool drain);
+  Task<void> DeleteOne(RemovableNode node, std::vector<cluster::PodPtr> pods, int whole_group,
+                       bool drain);
   Task<void> WaitForDelayAnnotations(std::string node);
   Task<void> HandOver(std::string node, std::string group, int whole_group, bool drain);
   Task<void> DeleteMachines(std::vector<std::string> nodes, std::string group, bool drain);
-  Task<void> Abort(std::string node, std::string group, bool drain, std::string result, std::string error);
+  Task<void> Abort(std::string node, std::string group, bool drain, std::string result,
+                   std::string error);
   Task<void> Untaint(std::string node);
   Duration DelayAfterTaint() const { return parts_.options.node_delete_delay_after_taint; }
-  cluster::Event NodeEvent(const std::string& node, std::string type, std::string reason, std::string text) const;
+  cluster::Event NodeEvent(const std::string& node, std::string type, std::string reason,
+                           std::string text) const;
 
   Parts parts_;
   Evictor evictor_;
   std::vector<DrainRule> rules_;
-  std::vector<std::pair<std::string, Under>> under_way_;  // by node, in the order in which they were started
+  std::vector<std::pair<std::string, Under>>
+      under_way_;  // by node, in the order in which they were started
   std::vector<report::DeletionOutcome> outcomes_;
-  std::map<std::string, std::vector<std::string>> waiting_for_rest_;  // all-or-nothing groups: nodes ready to go
-  std::map<std::string, std::vector<std::string>> waiting_for_batch_;  // --node-deletion-batcher-interval
+  std::map<std::string, std::vector<std::string>>
+      waiting_for_rest_;  // all-or-nothing groups: nodes ready to go
+  std::map<std::string, std::vector<std::string>>
+      waiting_for_batch_;  // --node-deletion-batcher-interval
   std::map<std::string, bool> failed_groups_;
 };
 

@@ -11,7 +11,8 @@ std::vector<DeletionBatch> ByGroup(const std::vector<RemovableNode>& nodes) {
   std::vector<DeletionBatch> batches;
   for (const RemovableNode& node : nodes) {
     auto batch = std::ranges::find(batches, node.group, &DeletionBatch::group);
-    if (batch == batches.end()) batch = batches.insert(batches.end(), DeletionBatch{node.group, {}, 0});
+    if (batch == batches.end())
+      batch = batches.insert(batches.end(), DeletionBatch{node.group, {}, 0});
     batch->nodes.push_back(node);
   }
   return batches;
@@ -22,11 +23,13 @@ int SizeOf(const DeletionBatch& batch) { return static_cast<int>(batch.nodes.siz
 struct Budget {
   int parallel;
   int drain;
-  bool may_overflow = true;  // one all-or-nothing group may be larger than the budget, or it would never go
+  bool may_overflow =
+      true;  // one all-or-nothing group may be larger than the budget, or it would never go
 };
 
 // As many as the budget has, group by group.
-int CropIndividually(std::vector<DeletionBatch>& to, std::vector<DeletionBatch> batches, int budget) {
+int CropIndividually(std::vector<DeletionBatch>& to, std::vector<DeletionBatch> batches,
+                     int budget) {
   int left = budget;
   for (DeletionBatch& batch : batches) {
     if (left < 1) break;
@@ -87,7 +90,8 @@ CroppedDeletions CropToBudgets(const NodesToDelete& nodes, const DeletionsInProg
 
   budget.drain = std::min(budget.parallel, budget.drain);
   for (DeletionBatch& batch : drain_whole) {
-    if (std::ranges::find(empty_whole, batch.group, &DeletionBatch::group) != empty_whole.end()) continue;
+    if (std::ranges::find(empty_whole, batch.group, &DeletionBatch::group) != empty_whole.end())
+      continue;
     const int count = SizeOf(batch);
     if (budget.drain < count && (budget.drain == 0 || !budget.may_overflow)) break;
     if (!is_whole(batch.group, count)) continue;

@@ -1,4 +1,5 @@
-// How many of the nodes that could go may go at once: parallelism, drains, and groups that go whole or not at all.
+// How many of the nodes that could go may go at once: parallelism, drains, and groups that go whole
+// or not at all.
 
 #pragma once
 
@@ -16,7 +17,8 @@ namespace coppice::autoscale {
 struct DeletionBatch {
   std::string group;
   std::vector<RemovableNode> nodes;
-  int whole_group = 0;  // of an all-or-nothing group: how many must be ready before any goes; 0: each by itself
+  int whole_group =
+      0;  // of an all-or-nothing group: how many must be ready before any goes; 0: each by itself
 };
 
 struct CroppedDeletions {

@@ -1,6 +1,6 @@
-// CloudCalls: the cloud's slow verbs as coroutines. Each call runs on a worker and is answered on the decision
-// thread, so that a slow cloud stops nobody else. With InlineWorkers it runs on the spot: for tests and
-// simulations.
+// CloudCalls: the cloud's slow verbs as coroutines. Each call runs on a worker and is answered on
+// the decision thread, so that a slow cloud stops nobody else. With InlineWorkers it runs on the
+// spot: for tests and simulations.
 
 #pragma once
 
@@ -21,7 +21,8 @@ struct CallTimeouts {
 
 class CloudCalls {
  public:
-  CloudCalls(cloud::NodeGroups& groups, Workers& workers, Executor& executor, CallTimeouts timeouts = {})
+  CloudCalls(cloud::NodeGroups& groups, Workers& workers, Executor& executor,
+             CallTimeouts timeouts = {})
       : groups_(groups), workers_(workers), executor_(executor), timeouts_(timeouts) {}
 
   Task<Status> Refresh();

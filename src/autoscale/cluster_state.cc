@@ -32,7 +32,8 @@ TimePoint CreatedAt(const model::Node& node) {
 
 // The distinct messages of a batch of failures, as the event and the status map show them.
 std::string JoinMessages(const std::vector<std::string>& messages) {
-  constexpr size_t kEllipsisAbove = 3;  // upstream prints all of them and then, above three, dots as well
+  constexpr size_t kEllipsisAbove =
+      3;  // upstream prints all of them and then, above three, dots as well
   std::string text = Join(messages, ", ");
   if (messages.size() > kEllipsisAbove) text += ", ...";
   return text;
@@ -53,7 +54,8 @@ Result<StateFindings> ClusterState::Update(const std::vector<NodeOf>& nodes, Tim
   std::vector<std::string> ids;
   std::map<std::string, int> targets;
   for (const auto& group : groups_.Groups()) {
-    targets[group.id] = TRY(groups_.TargetSize(group.id).Context("target size of group " + group.id));
+    targets[group.id] =
+        TRY(groups_.TargetSize(group.id).Context("target size of group " + group.id));
     ids.push_back(group.id);
   }
   // A growing group's machines change from pass to pass: look again.
@@ -95,7 +97,8 @@ Result<StateFindings> ClusterState::Update(const std::vector<NodeOf>& nodes, Tim
 bool ClusterState::MachineExists(const model::Node& node) const {
   const auto exists = groups_.HasInstance({node.spec.provider_id, node.metadata.name});
   if (exists.ok()) return *exists;
-  return !HasToBeDeletedTaint(node);  // the provider cannot say: what we mean to delete counts as gone
+  return !HasToBeDeletedTaint(
+      node);  // the provider cannot say: what we mean to delete counts as gone
 }
 
 void ClusterState::FindUnregistered(const std::vector<NodeOf>& nodes, TimePoint now) {
@@ -110,11 +113,13 @@ void ClusterState::FindUnregistered(const std::vector<NodeOf>& nodes, TimePoint 
   for (const std::string& id : group_ids_) {
     for (const auto& instance : instances_[id]) {
       if (registered.contains(instance.id) || !ExpectedToRegister(instance)) continue;
-      // Upstream asks the provider again whose machine this is; a machine that has left its group is nobody's.
+      // Upstream asks the provider again whose machine this is; a machine that has left its group
+      // is nobody's.
       const auto owner = groups_.GroupOf({instance.id, instance.id});
       if (!owner.ok() || !owner->has_value()) continue;
       const auto before = seen_before.find(instance.id);
-      unregistered_[**owner].push_back({instance.id, before == seen_before.end() ? now : before->second});
+      unregistered_[**owner].push_back(
+          {instance.id, before == seen_before.end() ? now : before->second});
     }
   }
 }
@@ -122,7 +127,8 @@ void ClusterState::FindUnregistered(const std::vector<NodeOf>& nodes, TimePoint 
 void ClusterState::Classify(const std::vector<NodeOf>& nodes, TimePoint now) {
   classes_.clear();
   total_ = {};
-  // Upstream's quirk, kept: the start-up time of the last grouped node is also used for ungrouped ones.
+  // Upstream's quirk, kept: the start-up time of the last grouped node is also used for ungrouped
+  // ones.
   Duration startup_time = std::chrono::minutes(15);
   for (const auto& [node, group] : nodes) {
     if (!group.empty()) startup_time = options_of_(group).max_node_startup_time;
@@ -292,7 +298,8 @@ void ClusterState::RefreshInstances() {
 bool ClusterState::ClusterHealthy() const {
   const auto unready = static_cast<double>(total_.unready.size());
   return unready <= options_.ok_total_unready_count ||
-         unready <= options_.max_total_unready_percentage / 100.0 * static_cast<double>(node_count_);
+         unready <=
+             options_.max_total_unready_percentage / 100.0 * static_cast<double>(node_count_);
 }
 
 bool ClusterState::GroupHealthy(std::string_view group) const {
@@ -303,8 +310,8 @@ bool ClusterState::GroupHealthy(std::string_view group) const {
     return range->second.target == 0 || (range->second.min_nodes == 0 && range->second.target > 0);
   }
   const ReadinessClasses& c = classes->second;
-  const int missing = std::max(
-      0, range->second.min_nodes - static_cast<int>(c.ready.size()) - static_cast<int>(c.suspended.size()));
+  const int missing = std::max(0, range->second.min_nodes - static_cast<int>(c.ready.size()) -
+                                      static_cast<int>(c.suspended.size()));
   const auto there = static_cast<double>(c.ready.size() + c.unready.size() + c.not_started.size() +
                                          c.suspended.size());
   return missing <= options_.ok_total_unready_count ||
@@ -315,15 +322,16 @@ std::optional<int> ClusterState::UpcomingIn(std::string_view group) const {
   const auto range = ranges_.find(group);
   if (range == ranges_.end()) return std::nullopt;
   const ReadinessClasses& c = of(group);
-  return range->second.target - static_cast<int>(c.ready.size() + c.unready.size() + c.suspended.size() +
-                                                 c.long_unregistered.size());
+  return range->second.target - static_cast<int>(c.ready.size() + c.unready.size() +
+                                                 c.suspended.size() + c.long_unregistered.size());
 }
 
 bool ClusterState::GroupScalingUp(std::string_view group) const {
   return UpcomingIn(group).value_or(0) > 0 && requests_.contains(group);
 }
 
-std::optional<cloud::MachineError> ClusterState::BackedOff(std::string_view group, TimePoint now) const {
+std::optional<cloud::MachineError> ClusterState::BackedOff(std::string_view group,
+                                                           TimePoint now) const {
   if (!has_template_(group)) return std::nullopt;
   return backoff_.Active(group, now);
 }

@@ -1,10 +1,13 @@
-// ClusterState: what became of the machines that were ordered. It matches nodes, machines and orders in
-// flight, says which groups are healthy and how many nodes are still to come, and remembers failures.
+// ClusterState: what became of the machines that were ordered. It matches nodes, machines and
+// orders in flight, says which groups are healthy and how many nodes are still to come, and
+// remembers failures.
 //
-// Pure bookkeeping on the decision thread: it reads NodeGroups' snapshot and never calls the cloud. What
-// has to be done about a finding (an order that timed out) is returned as a value; the pass does it.
+// Pure bookkeeping on the decision thread: it reads NodeGroups' snapshot and never calls the cloud.
+// What has to be done about a finding (an order that timed out) is returned as a value; the pass
+// does it.
 //
-//   Update()  once per pass, in this order: unregistered machines, nodes whose machine is gone, readiness,
+//   Update()  once per pass, in this order: unregistered machines, nodes whose machine is gone,
+//   readiness,
 //             acceptable ranges, orders in flight, failed creations, ranges again, wrong sizes.
 
 #pragma once
@@ -90,7 +93,8 @@ class ClusterState {
   ClusterState(const Options& options, cloud::NodeGroups& groups, OptionsOf options_of,
                HasTemplate has_template);
 
-  // `nodes` after readiness overrides, with the group of each. An error leaves everything as it was.
+  // `nodes` after readiness overrides, with the group of each. An error leaves everything as it
+  // was.
   struct NodeOf {
     std::shared_ptr<const model::Node> node;
     std::string group;

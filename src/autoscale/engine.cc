@@ -24,13 +24,15 @@ bool ListsScheduler(const std::vector<std::string>& names, std::string_view sche
 }
 
 const model::PodCondition* Scheduled(const model::Pod& pod) {
-  const auto it = std::ranges::find(pod.status.conditions, "PodScheduled", &model::PodCondition::type);
+  const auto it =
+      std::ranges::find(pod.status.conditions, "PodScheduled", &model::PodCondition::type);
   return it == pod.status.conditions.end() ? nullptr : &*it;
 }
 
 bool IsUnschedulable(const model::Pod& pod) {
   const model::PodCondition* condition = Scheduled(pod);
-  return condition != nullptr && condition->status == "False" && condition->reason == "Unschedulable";
+  return condition != nullptr && condition->status == "False" &&
+         condition->reason == "Unschedulable";
 }
 
 // A scheduler that does not say "Unschedulable" is taken at its silence.
@@ -54,7 +56,8 @@ Engine::Engine(Parts parts)
     : parts_(std::move(parts)),
       templates_(parts_.options, parts_.groups, parts_.rng),
       state_(
-          parts_.options, parts_.groups, [this](std::string_view group) { return OptionsOf(group); },
+          parts_.options, parts_.groups,
+          [this](std::string_view group) { return OptionsOf(group); },
           [this](std::string_view group) { return templates_.Find(group) != nullptr; }),
       search_(parts_.world.snapshot(), parts_.filters),
       pending_placer_(search_),
@@ -63,27 +66,28 @@ Engine::Engine(Parts parts)
            parts_.first_of_tie}),
       down_({parts_.options, parts_.groups, parts_.world, search_, parts_.executor.clock(),
              [this](std::string_view group) { return OptionsOf(group); }}),
-      actuator_({.options = parts_.options,
-                 .cloud = parts_.cloud,
-                 .writer = parts_.writer,
-                 .executor = parts_.executor,
-                 .world = parts_.world,
-                 .options_of = [this](std::string_view group) { return OptionsOf(group); },
-                 .counts =
-                     [this](const model::Pod& pod) {
-                       return !pack::IsExpendable(pod, parts_.options.expendable_pods_priority_cutoff);
-                     },
-                 .status_event = [this](std::string_view type, std::string_view reason,
-                                        std::string text) { StatusEvent(type, reason, std::move(text)); },
-                 .removed =
-                     [this](std::string_view group, TimePoint now) {
-                       state_.RegisterScaleDown(group, now + std::chrono::minutes(5));
-                       group_scaled_down_[std::string(group)] = now;
-                       removals_.push_back(now);
-                     },
-                 .failed = [this](std::string_view group,
-                                  TimePoint now) { group_failed_[std::string(group)] = now; },
-                 .may_delete = nullptr}) {
+      actuator_(
+          {.options = parts_.options,
+           .cloud = parts_.cloud,
+           .writer = parts_.writer,
+           .executor = parts_.executor,
+           .world = parts_.world,
+           .options_of = [this](std::string_view group) { return OptionsOf(group); },
+           .counts =
+               [this](const model::Pod& pod) {
+                 return !pack::IsExpendable(pod, parts_.options.expendable_pods_priority_cutoff);
+               },
+           .status_event = [this](std::string_view type, std::string_view reason,
+                                  std::string text) { StatusEvent(type, reason, std::move(text)); },
+           .removed =
+               [this](std::string_view group, TimePoint now) {
+                 state_.RegisterScaleDown(group, now + std::chrono::minutes(5));
+                 group_scaled_down_[std::string(group)] = now;
+                 removals_.push_back(now);
+               },
+           .failed = [this](std::string_view group,
+                            TimePoint now) { group_failed_[std::string(group)] = now; },
+           .may_delete = nullptr}) {
   const TimePoint start = parts_.executor.clock().Now();
   last_scale_up_ = last_delete_ = last_fail_ = start - kBootGrace;
   next_instance_refresh_ = start;
@@ -101,11 +105,12 @@ std::string Engine::GroupOf(const model::Node& node) {
 
 void Engine::StatusEvent(std::string_view type, std::string_view reason, std::string text) {
   if (!parts_.options.write_status_configmap) return;
-  parts_.writer.Emit({"ConfigMap", parts_.options.namespace_, parts_.options.status_config_map_name, "",
-                      std::string(type), std::string(reason), std::move(text)});
+  parts_.writer.Emit({"ConfigMap", parts_.options.namespace_, parts_.options.status_config_map_name,
+                      "", std::string(type), std::string(reason), std::move(text)});
 }
 
-// A ready node whose devices have not appeared yet, or that still carries a startup taint, is not ready to us.
+// A ready node whose devices have not appeared yet, or that still carries a startup taint, is not
+// ready to us.
 void Engine::ListNodes(PassState& pass) {
   const TaintConfig taints(parts_.options);
   const std::string gpu_label = parts_.groups.GpuLabel();
@@ -177,7 +182,8 @@ Task<bool> Engine::Observe(PassState& pass) {
   for (NodeOf& of : pass.nodes) of.group = GroupOf(*of.node);  // the refresh may have changed it
   auto budgets = PdbTracker::Create(parts_.world.budgets.List());
   if (!budgets.ok()) {
-    pass.Fail("internalError", "failed to initialize RemainingPdbTracker: " + budgets.status().message());
+    pass.Fail("internalError",
+              "failed to initialize RemainingPdbTracker: " + budgets.status().message());
     co_return false;
   }
   pass.budgets = std::move(*budgets);
@@ -218,7 +224,8 @@ Task<bool> Engine::Observe(PassState& pass) {
                             "Scale-up timed out for node group " + late.group + " after " + waited},
                            pass.now);
     if (late.increase <= 0) continue;
-    const coppice::Status reverted = co_await parts_.cloud.DecreaseTarget(late.group, -late.increase);
+    const coppice::Status reverted =
+        co_await parts_.cloud.DecreaseTarget(late.group, -late.increase);
     if (!reverted.ok()) {
       StatusEvent("Warning", "FailedToRevertScaleUp",
                   "Failed to decrease target size for group " + late.group +
@@ -229,8 +236,9 @@ Task<bool> Engine::Observe(PassState& pass) {
     const std::string_view kind =
         failed.error.error_class == cloud::ErrorClass::kOutOfResources ? "OutOfResource" : "Other";
     StatusEvent("Warning", "ScaleUpFailed",
-                "Failed adding " + std::to_string(failed.count) + " nodes to group " + failed.group + " due to " +
-                    std::string(kind) + "." + failed.error.code + "; source errors: " + failed.error.message);
+                "Failed adding " + std::to_string(failed.count) + " nodes to group " +
+                    failed.group + " due to " + std::string(kind) + "." + failed.error.code +
+                    "; source errors: " + failed.error.message);
     state_.RegisterFailure(failed.group, failed.error, pass.now);
   }
   co_return true;
@@ -260,12 +268,14 @@ Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
     if (parts_.options.enforce_node_group_min_size) {
       pass.scale_up_tried = true;
       ScaleUpPlan plan = up_.PlanMinSizes(pass.all_nodes, pass.now);
-      for (const PlannedEvent& event : plan.events) StatusEvent(event.type, event.reason, event.text);
+      for (const PlannedEvent& event : plan.events)
+        StatusEvent(event.type, event.reason, event.text);
       if (plan.resizes.empty()) {
         pass.report->scale_up = std::move(plan.report);
       } else {
         pass.report->scale_up = co_await Execute(std::move(plan), pass.now);
-        if (pass.report->scale_up.result == report::ScaleUpResult::kSuccessful) last_scale_up_ = pass.now;
+        if (pass.report->scale_up.result == report::ScaleUpResult::kSuccessful)
+          last_scale_up_ = pass.now;
       }
       EmitScaleUpEvents(pass.report->scale_up);
     }

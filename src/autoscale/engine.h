@@ -1,8 +1,8 @@
-// Engine: the autoscaler. One pass looks at the world, repairs what the cloud got wrong, buys what pending pods
-// need, and removes what nobody needs; each stage plans first and acts then.
+// Engine: the autoscaler. One pass looks at the world, repairs what the cloud got wrong, buys what
+// pending pods need, and removes what nobody needs; each stage plans first and acts then.
 //
-// Lives on the decision thread. A pass is a coroutine: it suspends while the cloud and the API server answer, and
-// only one runs at a time. Deletions go on between passes (actuator.h).
+// Lives on the decision thread. A pass is a coroutine: it suspends while the cloud and the API
+// server answer, and only one runs at a time. Deletions go on between passes (actuator.h).
 
 #pragma once
 
@@ -78,8 +78,8 @@ class Engine {
   Task<void> RemoveLongUnregistered(PassState& pass);
   Task<void> DeleteFailedCreations(PassState& pass);
   Task<bool> FixSizes(PassState& pass);
-  std::vector<cloud::NodeRef> WholeOrNothing(const std::string& group, std::vector<cloud::NodeRef> nodes,
-                                             bool& skip);
+  std::vector<cloud::NodeRef> WholeOrNothing(const std::string& group,
+                                             std::vector<cloud::NodeRef> nodes, bool& skip);
   void AddUpcoming(PassState& pass);
   void HelpByExistingNodes(PassState& pass);
   bool ShouldScaleUp(PassState& pass);

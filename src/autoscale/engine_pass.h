@@ -14,15 +14,17 @@ namespace coppice::autoscale {
 struct Engine::PassState {
   TimePoint now;
   std::shared_ptr<report::PassReport> report = std::make_shared<report::PassReport>();
-  std::vector<NodeOf> nodes;  // all registered ones, list order; after AddUpcoming without those replaced
+  std::vector<NodeOf>
+      nodes;  // all registered ones, list order; after AddUpcoming without those replaced
   size_t ready_nodes = 0;
-  std::vector<pack::PendingPod> pending;  // Unschedulable, then unprocessed ones of bypassed schedulers
-  DeletionsInProgress deleting;           // as of the beginning
+  std::vector<pack::PendingPod>
+      pending;                   // Unschedulable, then unprocessed ones of bypassed schedulers
+  DeletionsInProgress deleting;  // as of the beginning
   PdbTracker budgets;
   std::vector<std::pair<std::string, pack::NodeTemplate>> upcoming;  // stand-ins, with their group
-  std::vector<Quotas::NodeOf> all_nodes;                             // of the snapshot, stand-ins included
-  bool scale_up_tried = false;  // its events have been emitted
-  bool no_scale_down = false;   // every pending pod is new: wait
+  std::vector<Quotas::NodeOf> all_nodes;  // of the snapshot, stand-ins included
+  bool scale_up_tried = false;            // its events have been emitted
+  bool no_scale_down = false;             // every pending pod is new: wait
 
   void Fail(std::string type, std::string text) {
     report->error_type = std::move(type);

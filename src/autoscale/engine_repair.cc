@@ -1,4 +1,5 @@
-// The repair stage: machines that never became nodes, creations that failed, sizes that do not add up.
+// The repair stage: machines that never became nodes, creations that failed, sizes that do not add
+// up.
 
 #include <algorithm>
 
@@ -7,8 +8,8 @@
 namespace coppice::autoscale {
 
 // An all-or-nothing group loses all its machines or none.
-std::vector<cloud::NodeRef> Engine::WholeOrNothing(const std::string& group, std::vector<cloud::NodeRef> nodes,
-                                                   bool& skip) {
+std::vector<cloud::NodeRef> Engine::WholeOrNothing(const std::string& group,
+                                                   std::vector<cloud::NodeRef> nodes, bool& skip) {
   const cloud::ScalingOptions options = OptionsOf(group);
   if (!options.zero_or_max_node_scaling) return nodes;
   const auto instances = parts_.groups.Instances(group);
@@ -80,7 +81,8 @@ Task<bool> Engine::FixSizes(PassState& pass) {
   bool fixed = false;
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
     const auto wrong = state_.WrongSizeOf(group.id);
-    if (!wrong || !(wrong->first_observed + OptionsOf(group.id).max_node_provision_time < pass.now)) continue;
+    if (!wrong || !(wrong->first_observed + OptionsOf(group.id).max_node_provision_time < pass.now))
+      continue;
     const int delta = wrong->current - wrong->expected;
     if (delta >= 0) continue;
     const coppice::Status status = co_await parts_.cloud.DecreaseTarget(group.id, delta);

@@ -17,20 +17,21 @@ namespace {
 // As Go's %v prints a float: the shortest digits that read back the same.
 std::string GoFloat(double value) {
   char buffer[64];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed);
+  const auto [end, error] =
+      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed);
   return error == std::errc() ? std::string(buffer, end) : std::to_string(value);
 }
 
 std::string Print(const report::Utilization& use) {
-  return "{" + GoFloat(use.cpu) + " " + GoFloat(use.memory) + " " + GoFloat(use.gpu) + " 0 " + use.resource + " " +
-         GoFloat(use.value) + "}";
+  return "{" + GoFloat(use.cpu) + " " + GoFloat(use.memory) + " " + GoFloat(use.gpu) + " 0 " +
+         use.resource + " " + GoFloat(use.value) + "}";
 }
 
 report::NodeCounts CountsOf(const ReadinessClasses& classes) {
   const auto size = [](const auto& list) { return static_cast<int>(list.size()); };
-  return {size(classes.registered),   size(classes.ready),
-          size(classes.not_started),  size(classes.suspended),
-          size(classes.deleted),      size(classes.unready),
+  return {size(classes.registered),       size(classes.ready),
+          size(classes.not_started),      size(classes.suspended),
+          size(classes.deleted),          size(classes.unready),
           size(classes.resource_unready), size(classes.long_unregistered),
           size(classes.unregistered)};
 }
@@ -61,7 +62,8 @@ report::RemovedNode Engine::Describe(const PassState& pass, const RemovableNode&
   if (!drain) return removed;
   for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
     const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
-    if (entry == nullptr || pack::IsMirrorPod(*entry->pod) || pack::IsDaemonSetPod(*entry->pod)) continue;
+    if (entry == nullptr || pack::IsMirrorPod(*entry->pod) || pack::IsDaemonSetPod(*entry->pod))
+      continue;
     removed.evicted.push_back(entry->pod);
   }
   return removed;
@@ -74,17 +76,21 @@ void Engine::Fuse(const PassState& pass, CroppedDeletions& deletions) {
   std::erase_if(removals_, [&](TimePoint at) { return at + fuses.fuse_window < pass.now; });
   const bool stale = parts_.view_age && parts_.view_age() > fuses.fuse_max_view_age;
   const double share = fuses.fuse_max_removed_share * static_cast<double>(pass.nodes.size());
-  int allowed = std::max(fuses.fuse_min_nodes, static_cast<int>(share)) - static_cast<int>(removals_.size()) -
+  int allowed = std::max(fuses.fuse_min_nodes, static_cast<int>(share)) -
+                static_cast<int>(removals_.size()) -
                 static_cast<int>(pass.deleting.empty.size() + pass.deleting.drained.size());
   const auto crop = [&](std::vector<DeletionBatch>& batches) {
     for (DeletionBatch& batch : batches) {
       const auto count = static_cast<int>(batch.nodes.size());
       const bool whole = batch.whole_group > 0;
-      const int keep = stale ? 0 : whole ? (count <= allowed ? count : 0) : std::clamp(allowed, 0, count);
+      const int keep = stale   ? 0
+                       : whole ? (count <= allowed ? count : 0)
+                               : std::clamp(allowed, 0, count);
       for (size_t i = static_cast<size_t>(keep); i < batch.nodes.size(); ++i) {
-        down_.Stays(batch.nodes[i].node, report::Unremovable::kFused,
-                    stale ? "the view of the cluster is too old"
-                          : "enough nodes were removed in the last " + FormatGoDuration(fuses.fuse_window));
+        down_.Stays(
+            batch.nodes[i].node, report::Unremovable::kFused,
+            stale ? "the view of the cluster is too old"
+                  : "enough nodes were removed in the last " + FormatGoDuration(fuses.fuse_window));
       }
       batch.nodes.resize(static_cast<size_t>(keep));
       allowed -= keep;
@@ -155,13 +161,14 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     const auto describe = [&](const RemovableNode& node, bool drain) {
       const report::RemovedNode& removed = described[node.node];
       if (!drain) {
-        StatusEvent("Normal", "ScaleDownEmpty", "Scale-down: removing empty node \"" + node.node + "\"");
+        StatusEvent("Normal", "ScaleDownEmpty",
+                    "Scale-down: removing empty node \"" + node.node + "\"");
       } else {
         std::vector<std::string> names;
         for (const auto& pod : removed.evicted) names.push_back(pod->metadata.name);
         StatusEvent("Normal", "ScaleDown",
-                    "Scale-down: removing node " + node.node + ", utilization: " + Print(removed.utilization) +
-                        ", pods to reschedule: " + Join(names, ","));
+                    "Scale-down: removing node " + node.node + ", utilization: " +
+                        Print(removed.utilization) + ", pods to reschedule: " + Join(names, ","));
       }
       return removed;
     };
@@ -193,8 +200,9 @@ void Engine::EmitScaleUpEvents(const report::ScaleUp& scale_up) {
   using report::ScaleUpResult;
   if (scale_up.result != ScaleUpResult::kSuccessful && scale_up.result != ScaleUpResult::kError) {
     for (const report::Unhelped& unhelped : scale_up.unhelped) {
-      const std::string text = "pod didn't trigger scale-up: " +
-                               ReasonsMessage(scale_up.result, unhelped, scale_up.considered_groups);
+      const std::string text =
+          "pod didn't trigger scale-up: " +
+          ReasonsMessage(scale_up.result, unhelped, scale_up.considered_groups);
       for (const auto& pod : unhelped.pods) {
         parts_.writer.Emit(PodEvent(*pod, "Normal", "NotTriggerScaleUp", text));
       }

@@ -1,4 +1,5 @@
-// The scale-up stage: stand-ins for nodes on their way, pods that fit after all, and buying for the rest.
+// The scale-up stage: stand-ins for nodes on their way, pods that fit after all, and buying for the
+// rest.
 
 #include <algorithm>
 #include <set>
@@ -14,7 +15,8 @@ namespace {
 
 constexpr Duration kNewPod = std::chrono::seconds(2);
 constexpr Duration kNewGpuPod = std::chrono::seconds(30);
-constexpr std::string_view kPodDelayAnnotation = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay";
+constexpr std::string_view kPodDelayAnnotation =
+    "cluster-autoscaler.kubernetes.io/pod-scale-up-delay";
 
 TimePoint CreatedAt(const model::Pod& pod) {
   return pod.metadata.creation_timestamp ? pod.metadata.creation_timestamp->at : TimePoint();
@@ -50,7 +52,8 @@ void Engine::AddUpcoming(PassState& pass) {
     const cluster::NodeIndex node = snapshot.FindNode(name);
     if (node != cluster::kNone) snapshot.RemoveNode(node);
   }
-  std::erase_if(pass.nodes, [&](const NodeOf& of) { return replaced.contains(of.node->metadata.name); });
+  std::erase_if(pass.nodes,
+                [&](const NodeOf& of) { return replaced.contains(of.node->metadata.name); });
   for (const NodeOf& of : pass.nodes) pass.all_nodes.push_back({of.node.get(), of.group});
   for (const auto& [group, copy] : pass.upcoming) pass.all_nodes.push_back({&copy.node, group});
 }
@@ -63,8 +66,9 @@ void Engine::HelpByExistingNodes(PassState& pass) {
     if (node == cluster::kNone) continue;
     for (const cluster::PodIndex pod : parts_.world.PodsInOrder(node)) {
       const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
-      if (entry == nullptr || entry->pod->metadata.deletion_timestamp || pack::IsMirrorPod(*entry->pod) ||
-          pack::IsStaticPod(*entry->pod) || pack::IsDaemonSetPod(*entry->pod)) {
+      if (entry == nullptr || entry->pod->metadata.deletion_timestamp ||
+          pack::IsMirrorPod(*entry->pod) || pack::IsStaticPod(*entry->pod) ||
+          pack::IsDaemonSetPod(*entry->pod)) {
         continue;
       }
       pass.pending.push_back({entry->pod, snapshot.CopyPod(pod)});
@@ -74,7 +78,8 @@ void Engine::HelpByExistingNodes(PassState& pass) {
                            [](const pack::PendingPod& p) { return model::PriorityOf(*p.pod); });
   pack::PlaceOptions options;
   if (parts_.options.enable_graceful_degradation) {
-    const TimePoint deadline = parts_.executor.clock().Now() + parts_.options.pending_pods_batching_timeout;
+    const TimePoint deadline =
+        parts_.executor.clock().Now() + parts_.options.pending_pods_batching_timeout;
     options.out_of_time = [this, deadline] { return parts_.executor.clock().Now() > deadline; };
   }
   const pack::Placement placement = pending_placer_.Place(pass.pending, options);
@@ -84,12 +89,14 @@ void Engine::HelpByExistingNodes(PassState& pass) {
   for (size_t i = 0; i < pass.pending.size(); ++i) {
     unprocessed = unprocessed || placement.unprocessed[i] != 0;
     const model::Pod& pod = *pass.pending[i].pod;
-    if (placement.placed[i] != 0 || placement.unprocessed[i] != 0 || pack::IsDaemonSetPod(pod)) continue;
+    if (placement.placed[i] != 0 || placement.unprocessed[i] != 0 || pack::IsDaemonSetPod(pod))
+      continue;
     if (pass.now - CreatedAt(pod) > ScaleUpDelayOf(pod, parts_.options.new_pod_scale_up_delay)) {
       left.push_back(pass.pending[i]);
     }
   }
-  if (parts_.options.enable_graceful_degradation) degraded_passes_ = unprocessed ? degraded_passes_ + 1 : 0;
+  if (parts_.options.enable_graceful_degradation)
+    degraded_passes_ = unprocessed ? degraded_passes_ + 1 : 0;
   pass.pending = std::move(left);
 }
 
@@ -123,7 +130,8 @@ bool Engine::ShouldScaleUp(PassState& pass) {
     report.result = report::ScaleUpResult::kLimitedByMaxNodesTotal;
     StatusEvent("Warning", "MaxNodesTotalReached",
                 "Max total nodes in cluster reached: " + std::to_string(limit));
-    for (const auto& pending : pass.pending) report.unhelped.push_back({{pending.pod}, {}, nullptr});
+    for (const auto& pending : pass.pending)
+      report.unhelped.push_back({{pending.pod}, {}, nullptr});
     return false;
   }
   if (parts_.options.bypassed_scheduler_names.empty() && AllNew(pass)) {
@@ -131,7 +139,8 @@ bool Engine::ShouldScaleUp(PassState& pass) {
     pass.no_scale_down = true;
     return false;
   }
-  if (parts_.options.enable_graceful_degradation && degraded_passes_ > 0 && degraded_passes_ % 4 == 0) {
+  if (parts_.options.enable_graceful_degradation && degraded_passes_ > 0 &&
+      degraded_passes_ % 4 == 0) {
     report.result = report::ScaleUpResult::kInCooldown;  // this one belongs to scale-down
     return false;
   }
@@ -145,15 +154,19 @@ expand::Surroundings Engine::Around() {
     const auto map = parts_.world.config_maps.Find(parts_.options.namespace_, name);
     if (map == nullptr) return NotFound("there is no ConfigMap " + std::string(name));
     const std::string* text = map->data.Find(key);
-    if (text == nullptr) return FailedPrecondition("ConfigMap " + std::string(name) + " has no key " + std::string(key));
+    if (text == nullptr)
+      return FailedPrecondition("ConfigMap " + std::string(name) + " has no key " +
+                                std::string(key));
     return *text;
   };
   around.warn = [this](std::string_view reason, std::string text) {
-    parts_.writer.Emit({"ConfigMap", parts_.options.namespace_, "cluster-autoscaler-priority-expander", "",
-                        "Warning", std::string(reason), std::move(text)});
+    parts_.writer.Emit({"ConfigMap", parts_.options.namespace_,
+                        "cluster-autoscaler-priority-expander", "", "Warning", std::string(reason),
+                        std::move(text)});
   };
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
-    if (const TemplatePtr found = templates_.Find(group.id)) around.templates.emplace_back(group.id, &found->node);
+    if (const TemplatePtr found = templates_.Find(group.id))
+      around.templates.emplace_back(group.id, &found->node);
   }
   return around;
 }
@@ -162,9 +175,11 @@ Task<report::ScaleUp> Engine::Execute(ScaleUpPlan plan, TimePoint now) {
   std::vector<std::string> failed;
   std::string error;
   for (const report::GroupResize& resize : plan.resizes) {
-    const std::string sizes = std::to_string(resize.to) + " instead of " + std::to_string(resize.from) +
-                              " (max: " + std::to_string(resize.max) + ")";
-    StatusEvent("Normal", "ScaledUpGroup", "Scale-up: setting group " + resize.group + " size to " + sizes);
+    const std::string sizes = std::to_string(resize.to) + " instead of " +
+                              std::to_string(resize.from) + " (max: " + std::to_string(resize.max) +
+                              ")";
+    StatusEvent("Normal", "ScaledUpGroup",
+                "Scale-up: setting group " + resize.group + " size to " + sizes);
     const coppice::Status status =
         co_await parts_.cloud.Increase(resize.group, resize.to - resize.from, plan.all_or_nothing);
     if (!status.ok()) {
@@ -182,7 +197,8 @@ Task<report::ScaleUp> Engine::Execute(ScaleUpPlan plan, TimePoint now) {
     const TimePoint done = parts_.executor.clock().Now();
     state_.RegisterScaleUp(resize.group, resize.to - resize.from, done);
     group_scaled_up_[resize.group] = done;
-    StatusEvent("Normal", "ScaledUpGroup", "Scale-up: group " + resize.group + " size set to " + sizes);
+    StatusEvent("Normal", "ScaledUpGroup",
+                "Scale-up: group " + resize.group + " size set to " + sizes);
   }
   if (!failed.empty()) {
     co_return ScaleUpPlanner::Failed(std::move(plan), failed, std::move(error),
@@ -192,7 +208,8 @@ Task<report::ScaleUp> Engine::Execute(ScaleUpPlan plan, TimePoint now) {
   co_return ScaleUpPlanner::Succeeded(std::move(plan));
 }
 
-// The nodes just bought stand in the snapshot for the next round, with the pods they were bought for.
+// The nodes just bought stand in the snapshot for the next round, with the pods they were bought
+// for.
 bool Engine::PlaceOnSalvoNodes(PassState& pass, const report::ScaleUp& done, int round,
                                const std::set<const model::Pod*>& helped) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
@@ -219,15 +236,18 @@ bool Engine::PlaceOnSalvoNodes(PassState& pass, const report::ScaleUp& done, int
 
 Task<void> Engine::ScaleUp(PassState& pass) {
   pass.scale_up_tried = true;
-  const TimePoint budget_ends = parts_.executor.clock().Now() + parts_.options.salvo_scale_up_budget;
+  const TimePoint budget_ends =
+      parts_.executor.clock().Now() + parts_.options.salvo_scale_up_budget;
   for (int round = 0;; ++round) {
     const expand::Surroundings around = Around();
     ScaleUpPlan plan = up_.Plan(pass.pending, pass.all_nodes, around, pass.now);
     for (const PlannedEvent& event : plan.events) StatusEvent(event.type, event.reason, event.text);
     if (plan.resizes.empty()) {
-      // A plan that a limit reduced to nothing is still a success upstream: it asked for no more than it may.
+      // A plan that a limit reduced to nothing is still a success upstream: it asked for no more
+      // than it may.
       const bool capped = plan.report.result == report::ScaleUpResult::kNotTried;
-      pass.report->scale_up = capped ? ScaleUpPlanner::Succeeded(std::move(plan)) : std::move(plan.report);
+      pass.report->scale_up =
+          capped ? ScaleUpPlanner::Succeeded(std::move(plan)) : std::move(plan.report);
     } else {
       pass.report->scale_up = co_await Execute(std::move(plan), pass.now);
     }

@@ -11,9 +11,11 @@ namespace {
 
 constexpr Duration kRetry = std::chrono::seconds(10);
 constexpr Duration kPoll = std::chrono::seconds(5);
-constexpr Duration kHeadroom = std::chrono::seconds(30);  // beyond the grace period, for kubelet and API server
+constexpr Duration kHeadroom =
+    std::chrono::seconds(30);  // beyond the grace period, for kubelet and API server
 constexpr int64_t kDefaultGraceSeconds = 30;
-constexpr std::string_view kEnableDsEviction = "cluster-autoscaler.kubernetes.io/enable-ds-eviction";
+constexpr std::string_view kEnableDsEviction =
+    "cluster-autoscaler.kubernetes.io/enable-ds-eviction";
 
 // A DaemonSet pod says itself whether it wants to be evicted; else the option does.
 bool WantsEviction(const model::Pod& pod, bool by_default) {
@@ -33,11 +35,14 @@ void Split(const std::vector<cluster::PodPtr>& pods, bool evict_daemon_sets,
   }
 }
 
-cluster::PodName NameOf(const model::Pod& pod) { return {pod.metadata.namespace_, pod.metadata.name}; }
+cluster::PodName NameOf(const model::Pod& pod) {
+  return {pod.metadata.namespace_, pod.metadata.name};
+}
 
 }  // namespace
 
-cluster::Event PodEvent(const model::Pod& pod, std::string type, std::string reason, std::string text) {
+cluster::Event PodEvent(const model::Pod& pod, std::string type, std::string reason,
+                        std::string text) {
   return {"Pod",           pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid,
           std::move(type), std::move(reason),       std::move(text)};
 }
@@ -53,7 +58,8 @@ std::vector<Evictor::Tier> Evictor::TiersOf(std::vector<cluster::PodPtr> must_go
   std::vector<DrainTier> config = options_.drain_priority_config;
   std::ranges::sort(config, {}, &DrainTier::priority);
   std::vector<Tier> tiers;
-  for (const DrainTier& tier : config) tiers.push_back({tier.shutdown_grace_period_seconds, {}, {}});
+  for (const DrainTier& tier : config)
+    tiers.push_back({tier.shutdown_grace_period_seconds, {}, {}});
   // The highest tier that the pod's priority reaches; below the lowest, the lowest.
   const auto tier_of = [&](const model::Pod& pod) -> Tier& {
     const int32_t priority = model::PriorityOf(pod);
@@ -70,7 +76,8 @@ Task<Status> Evictor::Drain(std::string node, std::vector<cluster::PodPtr> pods)
   std::vector<cluster::PodPtr> ordinary;
   std::vector<cluster::PodPtr> daemon_set;
   Split(pods, options_.daemonset_eviction_for_occupied_nodes, ordinary, daemon_set);
-  if (!options_.drain_priority_config.empty()) {  // tiers order DaemonSet pods, too, so they are waited for
+  if (!options_.drain_priority_config
+           .empty()) {  // tiers order DaemonSet pods, too, so they are waited for
     std::ranges::move(daemon_set, std::back_inserter(ordinary));
     daemon_set.clear();
   }
@@ -114,13 +121,15 @@ Task<Status> Evictor::EvictTier(std::string node, Tier tier) {
     if (!results[i].ok()) errors.push_back(results[i].message());
   }
   if (errors.empty()) co_return Status::Ok();
-  co_return Status(Code::kUnavailable, "Failed to drain node /" + node + ", due to following errors: [" +
-                                           Join(errors, " ") + "]");
+  co_return Status(
+      Code::kUnavailable,
+      "Failed to drain node /" + node + ", due to following errors: [" + Join(errors, " ") + "]");
 }
 
-Task<Status> Evictor::EvictOne(cluster::PodPtr pod, TimePoint retry_until, int64_t grace_limit_seconds,
-                               bool must_go) {
-  cluster::Event attempt = PodEvent(*pod, "Normal", "ScaleDown", "deleting pod for node scale down");
+Task<Status> Evictor::EvictOne(cluster::PodPtr pod, TimePoint retry_until,
+                               int64_t grace_limit_seconds, bool must_go) {
+  cluster::Event attempt =
+      PodEvent(*pod, "Normal", "ScaleDown", "deleting pod for node scale down");
   writer_.Emit(std::move(attempt));
   int64_t grace = pod->spec.termination_grace_period_seconds.value_or(kDefaultGraceSeconds);
   if (grace_limit_seconds > 0) grace = std::min(grace, grace_limit_seconds);
@@ -131,12 +140,13 @@ Task<Status> Evictor::EvictOne(cluster::PodPtr pod, TimePoint retry_until, int64
     co_await executor_.Sleep(kRetry);
   } while (executor_.clock().Now() < retry_until);
   if (must_go) {
-    cluster::Event failed = PodEvent(*pod, "Warning", "ScaleDownFailed", "failed to delete pod for ScaleDown");
+    cluster::Event failed =
+        PodEvent(*pod, "Warning", "ScaleDownFailed", "failed to delete pod for ScaleDown");
     writer_.Emit(std::move(failed));
   }
-  co_return Status(Code::kDeadlineExceeded, "failed to evict pod " + pod->metadata.namespace_ + "/" +
-                                                pod->metadata.name +
-                                                " within allowed timeout (last error: " + last.message() + ")");
+  co_return Status(Code::kDeadlineExceeded,
+                   "failed to evict pod " + pod->metadata.namespace_ + "/" + pod->metadata.name +
+                       " within allowed timeout (last error: " + last.message() + ")");
 }
 
 Task<Status> Evictor::WaitUntilGone(std::string node, Tier tier) {
@@ -155,7 +165,8 @@ Task<Status> Evictor::WaitUntilGone(std::string node, Tier tier) {
     if (all_gone) co_return Status::Ok();
     co_await executor_.Sleep(kPoll);
   }
-  co_return Status(Code::kDeadlineExceeded, "Failed to drain node /" + node + ": pods remaining after timeout");
+  co_return Status(Code::kDeadlineExceeded,
+                   "Failed to drain node /" + node + ": pods remaining after timeout");
 }
 
 }  // namespace coppice::autoscale

@@ -1,5 +1,5 @@
-// Evictor: empties a node. Pods go tier by tier (by priority), each with its grace period; refused evictions are
-// tried again for a while; then it waits until the pods are really gone.
+// Evictor: empties a node. Pods go tier by tier (by priority), each with its grace period; refused
+// evictions are tried again for a while; then it waits until the pods are really gone.
 
 #pragma once
 
@@ -17,7 +17,8 @@ class Evictor {
  public:
   Evictor(const Options& options, cluster::Writer& writer, Executor& executor);
 
-  // All pods of an occupied node but mirror pods. OK when they are gone; else why the node must stay.
+  // All pods of an occupied node but mirror pods. OK when they are gone; else why the node must
+  // stay.
   Task<Status> Drain(std::string node, std::vector<cluster::PodPtr> pods);
   // DaemonSet pods of an empty node, where that is asked for; failures do not matter.
   Task<void> EvictDaemonSetPods(std::string node, std::vector<cluster::PodPtr> pods);
@@ -29,10 +30,12 @@ class Evictor {
     std::vector<cluster::PodPtr> may_stay;
   };
 
-  std::vector<Tier> TiersOf(std::vector<cluster::PodPtr> must_go, std::vector<cluster::PodPtr> may_stay) const;
+  std::vector<Tier> TiersOf(std::vector<cluster::PodPtr> must_go,
+                            std::vector<cluster::PodPtr> may_stay) const;
   Task<Status> DrainTiers(std::string node, std::vector<Tier> tiers);
   Task<Status> EvictTier(std::string node, Tier tier);
-  Task<Status> EvictOne(cluster::PodPtr pod, TimePoint retry_until, int64_t grace_limit_seconds, bool must_go);
+  Task<Status> EvictOne(cluster::PodPtr pod, TimePoint retry_until, int64_t grace_limit_seconds,
+                        bool must_go);
   Task<Status> WaitUntilGone(std::string node, Tier tier);
 
   const Options& options_;
@@ -41,6 +44,7 @@ class Evictor {
 };
 
 // An event about a pod.
-cluster::Event PodEvent(const model::Pod& pod, std::string type, std::string reason, std::string text);
+cluster::Event PodEvent(const model::Pod& pod, std::string type, std::string reason,
+                        std::string text);
 
 }  // namespace coppice::autoscale

@@ -1,8 +1,9 @@
-// The autoscaler's command-line flags: upstream's names, defaults and meanings, as one table. Help, documentation
-// and parsing all read it, so that they cannot disagree.
+// The autoscaler's command-line flags: upstream's names, defaults and meanings, as one table. Help,
+// documentation and parsing all read it, so that they cannot disagree.
 //
-// A flag that upstream has and Coppice does not is in the table, too: it is refused with a sentence that says what
-// to do instead, unless it is given its default, which changes nothing. None is silently ignored.
+// A flag that upstream has and Coppice does not is in the table, too: it is refused with a sentence
+// that says what to do instead, unless it is given its default, which changes nothing. None is
+// silently ignored.
 
 #pragma once
 
@@ -60,16 +61,16 @@ struct Flag {
   std::string type;          // bool, int, float, duration, string, list, range
   std::string default_text;  // as it would be written
   std::string help;
-  bool is_bool = false;      // may stand without a value
-  std::string alias_of;      // another name for that one
+  bool is_bool = false;  // may stand without a value
+  std::string alias_of;  // another name for that one
   std::function<Status(FlagValues&, std::string_view value)> set;
 };
 
 // In the order in which they are shown.
 const std::vector<Flag>& AllFlags();
 
-// Reads `--name=value`, `--name value` and `--flag`, and klog's `-v=4`. Unknown flags are refused with the nearest
-// known one. What is left over (no dash) is an error, too.
+// Reads `--name=value`, `--name value` and `--flag`, and klog's `-v=4`. Unknown flags are refused
+// with the nearest known one. What is left over (no dash) is an error, too.
 Result<FlagValues> ParseFlags(const std::vector<std::string>& args);
 
 // The table as Markdown: docs/flags.md.

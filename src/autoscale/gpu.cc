@@ -9,8 +9,9 @@ namespace coppice::autoscale {
 
 namespace {
 // In the order in which they are looked for.
-constexpr std::array<std::string_view, 5> kVendorResources = {
-    "nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe", "amd.com/gpu", "microsoft.com/directx"};
+constexpr std::array<std::string_view, 5> kVendorResources = {"nvidia.com/gpu", "habana.ai/gaudi",
+                                                              "gpu.intel.com/xe", "amd.com/gpu",
+                                                              "microsoft.com/directx"};
 }  // namespace
 
 std::string_view AllocatableGpuResource(const model::Node& node) {
@@ -28,8 +29,8 @@ int64_t AllocatableGpus(const model::Node& node) {
 
 bool RequestsGpu(const model::Pod& pod) {
   const model::ResourceList requests = model::RequestList(pod);
-  return std::ranges::any_of(kVendorResources,
-                             [&](std::string_view resource) { return requests.contains(resource); });
+  return std::ranges::any_of(
+      kVendorResources, [&](std::string_view resource) { return requests.contains(resource); });
 }
 
 }  // namespace coppice::autoscale

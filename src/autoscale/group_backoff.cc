@@ -16,7 +16,8 @@ TimePoint GroupBackoff::Failed(std::string_view group, cloud::MachineError why, 
   return now + duration;
 }
 
-std::optional<cloud::MachineError> GroupBackoff::Active(std::string_view group, TimePoint now) const {
+std::optional<cloud::MachineError> GroupBackoff::Active(std::string_view group,
+                                                        TimePoint now) const {
   const auto it = entries_.find(group);
   if (it == entries_.end() || it->second.until < now) return std::nullopt;
   return it->second.why;
@@ -29,7 +30,8 @@ std::optional<TimePoint> GroupBackoff::Until(std::string_view group) const {
 }
 
 void GroupBackoff::ForgetStale(TimePoint now) {
-  std::erase_if(entries_, [&](const auto& e) { return e.second.last_failure + forget_after_ < now; });
+  std::erase_if(entries_,
+                [&](const auto& e) { return e.second.last_failure + forget_after_ < now; });
 }
 
 }  // namespace coppice::autoscale

@@ -1,8 +1,8 @@
 // Groups that failed lately and are left alone for a while.
 //
-// A failure while a group is already left alone restarts the wait without lengthening it: several machines
-// of one order fail together. A failure after the wait doubles it, up to a limit. Success does not
-// shorten anything; only time without a failure does.
+// A failure while a group is already left alone restarts the wait without lengthening it: several
+// machines of one order fail together. A failure after the wait doubles it, up to a limit. Success
+// does not shorten anything; only time without a failure does.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// Every option of the autoscaler with its default. Names and defaults are upstream's (the flag is the
-// member's name with '-'); flags.cc has the table that reads them from a command line.
+// Every option of the autoscaler with its default. Names and defaults are upstream's (the flag is
+// the member's name with '-'); flags.cc has the table that reads them from a command line.
 //
 // What Coppice does differently by default is in `deviations`, one switch each, listed in
 // docs/differences.md; --upstream-exact turns all of them off.
@@ -18,12 +18,14 @@ namespace coppice::autoscale {
 
 // How Coppice differs from upstream unless told otherwise.
 struct Deviations {
-  // Drop a remembered "cannot be removed" when the node's pods change, instead of keeping it five minutes.
+  // Drop a remembered "cannot be removed" when the node's pods change, instead of keeping it five
+  // minutes.
   bool unremovable_recheck_on_change = true;
-  // Evaluate every candidate node in every pass: upstream caps the number because each costs milliseconds.
+  // Evaluate every candidate node in every pass: upstream caps the number because each costs
+  // milliseconds.
   bool scan_all_candidates = true;
-  // Act when no new pending pod has come for `new_pod_quiet`, at the latest `new_pod_wait` after the first,
-  // instead of holding every pod for two seconds (thirty with a GPU).
+  // Act when no new pending pod has come for `new_pod_quiet`, at the latest `new_pod_wait` after
+  // the first, instead of holding every pod for two seconds (thirty with a GPU).
   bool debounce_new_pods = true;
   Duration new_pod_quiet = std::chrono::milliseconds(100);
   Duration new_pod_wait = std::chrono::seconds(2);
@@ -79,10 +81,10 @@ struct Options {
   double memory_difference_ratio = 0.015;
   double max_free_difference_ratio = 0.05;
   double max_allocatable_difference_ratio = 0.05;
-  int max_nodes_total = 0;                                      // 0: no limit
-  ResourceRange cores_total{0, 320'000};                        // cores
+  int max_nodes_total = 0;                                        // 0: no limit
+  ResourceRange cores_total{0, 320'000};                          // cores
   ResourceRange memory_total{0, int64_t{6'400'000} * (1 << 30)};  // bytes
-  std::map<std::string, ResourceRange> gpu_total;               // by value of the GPU label
+  std::map<std::string, ResourceRange> gpu_total;                 // by value of the GPU label
   int max_nodes_per_scaleup = 1000;
   Duration max_nodegroup_binpacking_duration = std::chrono::seconds(10);
   Duration max_binpacking_time = std::chrono::minutes(5);

@@ -47,7 +47,8 @@ Quotas::Amounts Quotas::Usage(const std::vector<NodeOf>& nodes) {
   return usage;
 }
 
-Quotas Quotas::ToMaxima(const Options& options, const std::vector<NodeOf>& nodes, std::string gpu_label) {
+Quotas Quotas::ToMaxima(const Options& options, const std::vector<NodeOf>& nodes,
+                        std::string gpu_label) {
   Quotas quotas(std::move(gpu_label));
   Amounts usage = quotas.Usage(nodes);
   quotas.left_["cpu"] = std::max<int64_t>(0, options.cores_total.max - usage["cpu"]);
@@ -58,7 +59,8 @@ Quotas Quotas::ToMaxima(const Options& options, const std::vector<NodeOf>& nodes
   return quotas;
 }
 
-Quotas Quotas::ToMinima(const Options& options, const std::vector<NodeOf>& nodes, std::string gpu_label) {
+Quotas Quotas::ToMinima(const Options& options, const std::vector<NodeOf>& nodes,
+                        std::string gpu_label) {
   Quotas quotas(std::move(gpu_label));
   Amounts usage = quotas.Usage(nodes);
   const auto limit = [&](const std::string& resource, int64_t min) {

@@ -1,4 +1,5 @@
-// Cluster-wide limits on cores, memory and GPUs: how many more nodes of a kind are allowed, and how many may go.
+// Cluster-wide limits on cores, memory and GPUs: how many more nodes of a kind are allowed, and how
+// many may go.
 
 #pragma once
 
@@ -19,16 +20,19 @@ struct QuotaAnswer {
   std::vector<std::string> exceeded;  // resources, by name; empty: all are allowed
 };
 
-// Counts down from what is left to a limit: to the maxima for scale-up, from the minima for scale-down. What a
-// node counts for is its capacity; all nodes of a group count like the first one seen, as upstream reckons.
+// Counts down from what is left to a limit: to the maxima for scale-up, from the minima for
+// scale-down. What a node counts for is its capacity; all nodes of a group count like the first one
+// seen, as upstream reckons.
 class Quotas {
  public:
   struct NodeOf {
     const model::Node* node;
     std::string_view group;  // "" if none
   };
-  static Quotas ToMaxima(const Options& options, const std::vector<NodeOf>& nodes, std::string gpu_label);
-  static Quotas ToMinima(const Options& options, const std::vector<NodeOf>& nodes, std::string gpu_label);
+  static Quotas ToMaxima(const Options& options, const std::vector<NodeOf>& nodes,
+                         std::string gpu_label);
+  static Quotas ToMinima(const Options& options, const std::vector<NodeOf>& nodes,
+                         std::string gpu_label);
 
   QuotaAnswer Check(const NodeOf& like, int count);
   // The same, and takes it; nothing is taken unless all of it is allowed.

@@ -49,11 +49,12 @@ Readiness ReadinessOf(const model::Node& node) {
 model::Node UnreadyCopy(const model::Node& node, std::string_view reason) {
   model::Node copy = node;
   std::erase_if(copy.status.conditions, [](const auto& c) { return c.type == "Ready"; });
-  copy.status.conditions.insert(copy.status.conditions.begin(),
-                                model::NodeCondition{.type = "Ready",
-                                                     .status = "False",
-                                                     .last_transition_time = node.metadata.creation_timestamp,
-                                                     .reason = std::string(reason)});
+  copy.status.conditions.insert(
+      copy.status.conditions.begin(),
+      model::NodeCondition{.type = "Ready",
+                           .status = "False",
+                           .last_transition_time = node.metadata.creation_timestamp,
+                           .reason = std::string(reason)});
   return copy;
 }
 

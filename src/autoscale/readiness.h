@@ -12,7 +12,8 @@ namespace coppice::autoscale {
 // Why a node that calls itself ready is treated as if it were not.
 inline constexpr std::string_view kResourceNotReady =
     "cluster-autoscaler.kubernetes.io/resource-not-ready";
-inline constexpr std::string_view kStartupTaintReason = "cluster-autoscaler.kubernetes.io/startup-taint";
+inline constexpr std::string_view kStartupTaintReason =
+    "cluster-autoscaler.kubernetes.io/startup-taint";
 
 struct Readiness {
   bool ready = false;
@@ -20,8 +21,9 @@ struct Readiness {
   std::string_view reason;    // kResourceNotReady and the like, else empty
 };
 
-// Ready iff a Ready condition is there and nothing speaks against it: Ready False or Unknown, DiskPressure,
-// NetworkUnavailable, or the taint of one of these. Memory and PID pressure do not matter.
+// Ready iff a Ready condition is there and nothing speaks against it: Ready False or Unknown,
+// DiskPressure, NetworkUnavailable, or the taint of one of these. Memory and PID pressure do not
+// matter.
 Readiness ReadinessOf(const model::Node& node);
 
 // A copy whose Ready condition is False since its creation, for `reason`.

@@ -15,7 +15,8 @@ namespace {
 
 using report::Unremovable;
 
-constexpr std::string_view kDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+constexpr std::string_view kDisabledAnnotation =
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 // A deletion that has not happened by then is not happening: the node counts as a node again.
 constexpr Duration kDeletionTakesAtMost = std::chrono::minutes(5);
 
@@ -45,7 +46,8 @@ ScaleDownPlanner::ScaleDownPlanner(Parts parts)
     : parts_(std::move(parts)),
       rules_(DefaultDrainRules(DrainOptions::From(parts_.options))),
       placer_(parts_.search),
-      shortest_interval_(std::max(parts_.options.group_defaults.scale_down_unneeded_time, Duration(1))) {}
+      shortest_interval_(
+          std::max(parts_.options.group_defaults.scale_down_unneeded_time, Duration(1))) {}
 
 void ScaleDownPlanner::Adopt(const std::vector<NodeOf>& nodes, TimePoint now) {
   if (parts_.options.node_deletion_candidate_ttl == Duration::zero()) return;
@@ -60,8 +62,8 @@ void ScaleDownPlanner::Adopt(const std::vector<NodeOf>& nodes, TimePoint now) {
   }
 }
 
-std::vector<const model::Pod*> ScaleDownPlanner::PodsOf(cluster::NodeIndex index,
-                                                        std::vector<pack::PendingPod>& entries) const {
+std::vector<const model::Pod*> ScaleDownPlanner::PodsOf(
+    cluster::NodeIndex index, std::vector<pack::PendingPod>& entries) const {
   std::vector<const model::Pod*> pods;
   for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
     const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
@@ -72,7 +74,8 @@ std::vector<const model::Pod*> ScaleDownPlanner::PodsOf(cluster::NodeIndex index
   return pods;
 }
 
-std::vector<std::string> ScaleDownPlanner::Candidates(View& view, const std::set<std::string>& delayed_groups) {
+std::vector<std::string> ScaleDownPlanner::Candidates(View& view,
+                                                      const std::set<std::string>& delayed_groups) {
   std::map<std::string, int> sizes;
   std::map<std::string, int> minima;
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
@@ -81,7 +84,8 @@ std::vector<std::string> ScaleDownPlanner::Candidates(View& view, const std::set
     sizes[group.id] = *target;
     minima[group.id] = group.min_size;
   }
-  // Empty nodes before others, among them those that need not be waited for; then what was unneeded before.
+  // Empty nodes before others, among them those that need not be waited for; then what was unneeded
+  // before.
   struct Ranked {
     std::string name;
     bool empty;
@@ -95,8 +99,11 @@ std::vector<std::string> ScaleDownPlanner::Candidates(View& view, const std::set
   const DrainContext context{no_budgets, nullptr, view.now};
   for (const NodeOf& of : view.nodes) {
     const auto size = sizes.find(of.group);
-    if (size == sizes.end() || size->second <= minima[of.group] || delayed_groups.contains(of.group)) continue;
-    Ranked candidate{of.node->metadata.name, false, false, unneeded_before.contains(of.node->metadata.name)};
+    if (size == sizes.end() || size->second <= minima[of.group] ||
+        delayed_groups.contains(of.group))
+      continue;
+    Ranked candidate{of.node->metadata.name, false, false,
+                     unneeded_before.contains(of.node->metadata.name)};
     const cluster::NodeIndex index = parts_.world.snapshot().FindNode(candidate.name);
     if (index != cluster::kNone) {
       std::vector<pack::PendingPod> entries;
@@ -164,11 +171,14 @@ bool ScaleDownPlanner::FindPlaces(const NodeOf& of, cluster::NodeIndex index,
   for (const auto& pod : pods) snapshot.Unplace(pod.index);
   // Empty and tainted, but still there: spread constraints count its domain.
   model::Node ghost = *of.node;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-  ghost.spec.taints.push_back(
-      {.key = std::string(kToBeDeletedTaint), .value = std::to_string(seconds), .effect = "NoSchedule"});
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  ghost.spec.taints.push_back({.key = std::string(kToBeDeletedTaint),
+                               .value = std::to_string(seconds),
+                               .effect = "NoSchedule"});
   // What else runs on it goes with the machine and is not counted any more.
-  const std::vector<cluster::PodIndex> rest(snapshot.pods_on(index).begin(), snapshot.pods_on(index).end());
+  const std::vector<cluster::PodIndex> rest(snapshot.pods_on(index).begin(),
+                                            snapshot.pods_on(index).end());
   for (const cluster::PodIndex pod : rest) snapshot.Unplace(pod);
   snapshot.UpdateNode(index, ghost);
   const pack::Placement placement = placer_.Place(
@@ -213,7 +223,8 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
   RemovableNode removable{.node = of.node->metadata.name, .group = of.group};
   for (const auto& pod : moving) removable.to_reschedule.push_back(pod.pod);
   for (const model::Pod* pod : move.daemon_set) removable.daemon_set.push_back(known[pod]->pod);
-  for (const model::Pod* pod : move.on_completion) removable.on_completion.push_back(known[pod]->pod);
+  for (const model::Pod* pod : move.on_completion)
+    removable.on_completion.push_back(known[pod]->pod);
   result.removable = std::move(removable);
   return result;
 }
@@ -239,7 +250,8 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& cand
   for (const NodeOf& of : view.nodes) {
     by_name.emplace(of.node->metadata.name, &of);
     const cluster::NodeIndex index = snapshot.FindNode(of.node->metadata.name);
-    if (index != cluster::kNone && !view.deleting.Contains(of.node->metadata.name)) destinations[index] = 1;
+    if (index != cluster::kNone && !view.deleting.Contains(of.node->metadata.name))
+      destinations[index] = 1;
   }
 
   staying_.clear();
@@ -309,7 +321,8 @@ void ScaleDownPlanner::UpdateUnneeded(const View& view, std::vector<RemovableNod
     entry.since = before == since.end() ? view.now : before->second;
     entry.node = by_name.at(name)->node;
     entry.ready = ReadinessOf(*entry.node).ready;
-    entry.threshold = entry.ready ? options.scale_down_unneeded_time : options.scale_down_unready_time;
+    entry.threshold =
+        entry.ready ? options.scale_down_unneeded_time : options.scale_down_unready_time;
     entry.removable = std::move(node);
     updated.emplace_back(name, std::move(entry));
   }
@@ -352,7 +365,8 @@ void ScaleDownPlanner::KeepAtomicGroupsWhole(const View& view, std::vector<Remov
     if (instances.ok()) {
       std::set<std::string_view> ids;
       for (const auto& instance : *instances) ids.insert(instance.id);
-      for (const NodeOf& of : view.nodes) registered += ids.contains(of.node->spec.provider_id) ? 1 : 0;
+      for (const NodeOf& of : view.nodes)
+        registered += ids.contains(of.node->spec.provider_id) ? 1 : 0;
     }
     if (registered != count) broken.insert(group);
   }
@@ -400,7 +414,8 @@ NodesToDelete ScaleDownPlanner::Choose(const View& view) {
   NodesToDelete result;
   for (RemovableNode& node : chosen) {
     if (!node.on_completion.empty()) {
-      Stays(node.node, Unremovable::kBlockedByOnCompletionPod, "waiting for pods to end by themselves");
+      Stays(node.node, Unremovable::kBlockedByOnCompletionPod,
+            "waiting for pods to end by themselves");
     } else {
       (node.to_reschedule.empty() ? result.empty : result.drain).push_back(std::move(node));
     }

@@ -1,6 +1,6 @@
-// ScaleDownPlanner: which nodes are not needed, since when, and which of them may go now. A pure plan, like
-// scale-up: removal is simulated on the snapshot, moved pods are seen by later candidates, and everything is
-// reverted at the end; only timers and remembered verdicts stay.
+// ScaleDownPlanner: which nodes are not needed, since when, and which of them may go now. A pure
+// plan, like scale-up: removal is simulated on the snapshot, moved pods are seen by later
+// candidates, and everything is reverted at the end; only timers and remembered verdicts stay.
 
 #pragma once
 
@@ -73,7 +73,8 @@ class ScaleDownPlanner {
   // Takes over timers from soft taints that an earlier process left; once, at the start.
   void Adopt(const std::vector<NodeOf>& nodes, TimePoint now);
 
-  // Groups that are not to be touched for a while (--scale-down-delay-type-local) are left out by the caller.
+  // Groups that are not to be touched for a while (--scale-down-delay-type-local) are left out by
+  // the caller.
   std::vector<std::string> Candidates(View& view, const std::set<std::string>& delayed_groups);
   // The unneeded nodes of now. Keeps `view.budgets` reduced by what would be evicted.
   void Evaluate(View& view, const std::vector<std::string>& candidates);
@@ -101,11 +102,14 @@ class ScaleDownPlanner {
     report::StayingNode staying;
   };
 
-  report::Unremovable Ineligible(const View& view, const NodeOf& of, std::optional<report::Utilization>& use);
+  report::Unremovable Ineligible(const View& view, const NodeOf& of,
+                                 std::optional<report::Utilization>& use);
   Simulated SimulateRemoval(View& view, const NodeOf& of, std::vector<uint8_t>& destinations);
-  bool FindPlaces(const NodeOf& of, cluster::NodeIndex index, const std::vector<pack::PendingPod>& pods,
+  bool FindPlaces(const NodeOf& of, cluster::NodeIndex index,
+                  const std::vector<pack::PendingPod>& pods,
                   const std::vector<uint8_t>& destinations, TimePoint now);
-  std::vector<const model::Pod*> PodsOf(cluster::NodeIndex index, std::vector<pack::PendingPod>& entries) const;
+  std::vector<const model::Pod*> PodsOf(cluster::NodeIndex index,
+                                        std::vector<pack::PendingPod>& entries) const;
   report::Unremovable MayGo(const View& view, const Entry& entry, Quotas& minima,
                             std::map<std::string, int>& sizes);
   void KeepAtomicGroupsWhole(const View& view, std::vector<RemovableNode>& nodes);

@@ -17,7 +17,8 @@ constexpr char kInBackoff[] = "in backoff after failed scale-up";
 constexpr char kMaxSize[] = "max node group size reached";
 constexpr char kNotReady[] = "not ready for scale-up";
 constexpr char kAtomicTooLarge[] = "atomic scale-up exceeds cluster node count limit";
-constexpr char kAllOrNothing[] = "not all pods would fit and scale-up is using all-or-nothing strategy";
+constexpr char kAllOrNothing[] =
+    "not all pods would fit and scale-up is using all-or-nothing strategy";
 constexpr char kFilteredOut[] = "expansion options filtered out and no longer considered";
 constexpr char kExecutionFailed[] = "scale-up execution failed";
 
@@ -72,7 +73,8 @@ struct ScaleUpPlanner::Draft {
   std::vector<cloud::GroupInfo> groups;  // provider order
   std::map<std::string, int> targets;
   std::vector<std::string> valid;  // may grow
-  std::map<std::string, std::vector<const pack::PodKind*>> takers;  // by group: the kinds it could take
+  std::map<std::string, std::vector<const pack::PodKind*>>
+      takers;  // by group: the kinds it could take
   std::vector<expand::Option> options;
   std::optional<Quotas> quotas;
   size_t node_count = 0;
@@ -135,11 +137,13 @@ void ScaleUpPlanner::FindTakers(Draft& draft) {
     const auto fork = snapshot.Fork();
     const auto node = pack::AddTo(snapshot, *parts_.templates.Find(group));
     if (!node.ok()) continue;
-    // Thousands of pods without a controller are kinds of their own and yet look the same to every filter.
+    // Thousands of pods without a controller are kinds of their own and yet look the same to every
+    // filter.
     std::map<std::pair<cluster::SpecId, cluster::LabelSetId>, model::Verdict> answered;
     const auto check = [&](cluster::PodIndex pod) {
       const cluster::PodView view = snapshot.pod(pod);
-      if (!view.volumes.empty() || !view.wanted_node.empty()) return parts_.search.Check(pod, *node);
+      if (!view.volumes.empty() || !view.wanted_node.empty())
+        return parts_.search.Check(pod, *node);
       const auto key = std::make_pair(view.spec_id, view.label_set_id);
       const auto known = answered.find(key);
       if (known != answered.end()) return known->second;
@@ -175,7 +179,8 @@ std::vector<std::string> ScaleUpPlanner::SimilarTo(const Draft& draft, const std
     const auto theirs = draft.takers.find(other.id);
     if (theirs == draft.takers.end()) continue;
     const std::set<const pack::PodKind*> takes(theirs->second.begin(), theirs->second.end());
-    const bool takes_all = std::ranges::all_of(mine->second, [&](const auto* k) { return takes.contains(k); });
+    const bool takes_all =
+        std::ranges::all_of(mine->second, [&](const auto* k) { return takes.contains(k); });
     if (takes_all) similar.push_back(other.id);
   }
   return similar;
@@ -198,9 +203,11 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
                                   .group_free = room(group),
                                   .max_nodes_total = parts_.options.max_nodes_total,
                                   .current_nodes = static_cast<int>(draft.node_count)};
-      for (const std::string& other : SimilarTo(draft, group, start)) limits.group_free += room(other);
+      for (const std::string& other : SimilarTo(draft, group, start))
+        limits.group_free += room(other);
       const pack::Estimate estimate = estimator.Run(kinds->second, *node_template, limits);
-      expand::Option option{.group = group, .node_count = estimate.nodes, .node = &node_template->node};
+      expand::Option option{
+          .group = group, .node_count = estimate.nodes, .node = &node_template->node};
       for (const pack::PendingPod* pod : estimate.pods) option.pods.push_back(pod->pod.get());
       if (parts_.options_of(group).zero_or_max_node_scaling) {
         const int max = draft.info(group).max_size;
@@ -269,7 +276,8 @@ void ScaleUpPlanner::Balance(Draft& draft, int nodes, TimePoint now) {
 
 ScaleUpPlan ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
                                  const std::vector<Quotas::NodeOf>& nodes,
-                                 const expand::Surroundings& around, TimePoint now, bool all_or_nothing) {
+                                 const expand::Surroundings& around, TimePoint now,
+                                 bool all_or_nothing) {
   Draft draft;
   ScaleUpPlan& plan = draft.plan;
   plan.all_or_nothing = all_or_nothing;
@@ -281,7 +289,9 @@ ScaleUpPlan ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
 
   for (const auto& upcoming : parts_.state.UpcomingNodes(now)) {
     if (parts_.templates.Find(upcoming.group) != nullptr) continue;
-    EndWithError(plan, "could not get upcoming nodes: failed to find template node for node group " + upcoming.group,
+    EndWithError(plan,
+                 "could not get upcoming nodes: failed to find template node for node group " +
+                     upcoming.group,
                  "internalError");
     return std::move(plan);
   }
@@ -298,7 +308,8 @@ ScaleUpPlan ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
   expand::Options options;
   for (const auto& option : draft.options) options.push_back(&option);
   const expand::Choice choice = parts_.expanders.Choose(options, around, parts_.first_of_tie);
-  for (const auto& step : choice.steps) plan.report.chosen_by.push_back({step.expander, step.survivors});
+  for (const auto& step : choice.steps)
+    plan.report.chosen_by.push_back({step.expander, step.survivors});
   if (choice.chosen == nullptr || choice.chosen->node_count <= 0) {
     GiveUpAll(plan.kinds, kFilteredOut);
     EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
@@ -409,6 +420,7 @@ std::string ReasonsMessage(report::ScaleUpResult result, const report::Unhelped&
   }
   std::vector<std::string> parts;
   for (const auto& [reason, count] : counts) parts.push_back(std::to_string(count) + " " + reason);
+  std::ranges::sort(parts);  // upstream's order is random; ours is at least always the same
   return Join(parts, ", ");
 }
 

@@ -1,9 +1,9 @@
-// ScaleUpPlanner: what to buy for pods that found no place. A pure plan: it tries on the snapshot, forks and
-// reverts, and hands back resizes with the reasons; the pass carries them out.
+// ScaleUpPlanner: what to buy for pods that found no place. A pure plan: it tries on the snapshot,
+// forks and reverts, and hands back resizes with the reasons; the pass carries them out.
 //
-// In upstream's order, for the answers depend on it: kinds of pods; which groups may grow at all; which kinds
-// each could take; per group how many nodes (estimator); the expanders' choice; limits; balancing among
-// similar groups.
+// In upstream's order, for the answers depend on it: kinds of pods; which groups may grow at all;
+// which kinds each could take; per group how many nodes (estimator); the expanders' choice; limits;
+// balancing among similar groups.
 
 #pragma once
 
@@ -65,16 +65,17 @@ class ScaleUpPlanner {
   explicit ScaleUpPlanner(Parts parts) : parts_(std::move(parts)) {}
 
   // `nodes`: all of the snapshot, stand-ins included, with their groups.
-  ScaleUpPlan Plan(const std::vector<pack::PendingPod>& pods, const std::vector<Quotas::NodeOf>& nodes,
-                   const expand::Surroundings& around, TimePoint now, bool all_or_nothing = false);
+  ScaleUpPlan Plan(const std::vector<pack::PendingPod>& pods,
+                   const std::vector<Quotas::NodeOf>& nodes, const expand::Surroundings& around,
+                   TimePoint now, bool all_or_nothing = false);
 
   // Groups below their minimum, where that is enforced.
   ScaleUpPlan PlanMinSizes(const std::vector<Quotas::NodeOf>& nodes, TimePoint now);
 
   // The report of a plan that was carried out whole, or that failed at `failed` with `error`.
   static report::ScaleUp Succeeded(ScaleUpPlan plan);
-  static report::ScaleUp Failed(ScaleUpPlan plan, const std::vector<std::string>& failed, std::string error,
-                                bool parallel);
+  static report::ScaleUp Failed(ScaleUpPlan plan, const std::vector<std::string>& failed,
+                                std::string error, bool parallel);
 
  private:
   struct Draft;
@@ -82,7 +83,8 @@ class ScaleUpPlanner {
   void FilterGroups(Draft& draft, TimePoint now);
   void FindTakers(Draft& draft);
   void ComputeOptions(Draft& draft);
-  std::vector<std::string> SimilarTo(const Draft& draft, const std::string& group, TimePoint now) const;
+  std::vector<std::string> SimilarTo(const Draft& draft, const std::string& group,
+                                     TimePoint now) const;
   // Null if the whole plan must be given up; the reason is then in the report.
   bool Cap(Draft& draft, int& nodes, int current, const std::string& group);
   void Balance(Draft& draft, int nodes, TimePoint now);

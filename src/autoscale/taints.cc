@@ -12,7 +12,8 @@ constexpr std::string_view kStartupPrefix = "startup-taint.cluster-autoscaler.ku
 constexpr std::string_view kIgnorePrefix = "ignore-taint.cluster-autoscaler.kubernetes.io/";
 constexpr std::string_view kStatusPrefix = "status-taint.cluster-autoscaler.kubernetes.io/";
 
-// What the node controller, the kubelet and clouds set on a node in trouble: a fresh one has none of them.
+// What the node controller, the kubelet and clouds set on a node in trouble: a fresh one has none
+// of them.
 constexpr std::array<std::string_view, 11> kConditionTaints = {
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
@@ -76,7 +77,8 @@ std::vector<model::Taint> TaintConfig::Sanitize(const std::vector<model::Taint>&
   std::vector<model::Taint> kept;
   for (const auto& taint : taints) {
     const bool ours = taint.key == kToBeDeletedTaint || taint.key == kDeletionCandidateTaint;
-    const bool of_a_condition = std::ranges::find(kConditionTaints, taint.key) != kConditionTaints.end();
+    const bool of_a_condition =
+        std::ranges::find(kConditionTaints, taint.key) != kConditionTaints.end();
     if (ours || of_a_condition || IsStartupTaint(taint.key) || IsStatusTaint(taint.key)) continue;
     kept.push_back(taint);
   }

@@ -18,7 +18,9 @@ inline constexpr std::string_view kToBeDeletedTaint = "ToBeDeletedByClusterAutos
 inline constexpr std::string_view kDeletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler";
 
 bool HasTaint(const model::Node& node, std::string_view key);
-inline bool HasToBeDeletedTaint(const model::Node& node) { return HasTaint(node, kToBeDeletedTaint); }
+inline bool HasToBeDeletedTaint(const model::Node& node) {
+  return HasTaint(node, kToBeDeletedTaint);
+}
 // When a taint of ours was set, if it is there and its value is a time.
 std::optional<TimePoint> TaintTime(const model::Node& node, std::string_view key);
 
@@ -35,8 +37,8 @@ class TaintConfig {
   // A node that carries a startup taint is not ready yet, whatever its conditions say.
   bool HasStartupTaint(const model::Node& node) const;
 
-  // What remains of `taints` on a fresh node of the same kind: ours, those of conditions, startup and status
-  // taints are gone. Order kept.
+  // What remains of `taints` on a fresh node of the same kind: ours, those of conditions, startup
+  // and status taints are gone. Order kept.
   std::vector<model::Taint> Sanitize(const std::vector<model::Taint>& taints) const;
 
  private:

@@ -18,8 +18,8 @@ constexpr Duration kStabilization = std::chrono::minutes(1);
 
 bool IsGoodSource(const model::Node& node, TimePoint now) {
   const Readiness readiness = ReadinessOf(node);
-  return readiness.ready && readiness.last_transition + kStabilization < now && !node.spec.unschedulable &&
-         !HasToBeDeletedTaint(node);
+  return readiness.ready && readiness.last_transition + kStabilization < now &&
+         !node.spec.unschedulable && !HasToBeDeletedTaint(node);
 }
 
 // The pod that the DaemonSet controller would make: its template, its tolerations, on that node.
@@ -84,7 +84,8 @@ NodeTemplate MakeTemplate(const TemplateSource& source, std::string_view group,
     if (owner != nullptr && owner->kind == "DaemonSet") running.insert(owner->uid);
   }
   for (const auto& daemon_set : daemon_sets) {
-    if (running.contains(daemon_set->metadata.uid) || !ShouldRunOn(*daemon_set, made.node)) continue;
+    if (running.contains(daemon_set->metadata.uid) || !ShouldRunOn(*daemon_set, made.node))
+      continue;
     model::Pod pod = PodOf(*daemon_set, made.node.metadata.name);
     if (missing == MissingDaemonSets::kCriticalOnly && !PreemptsAsNodeCritical(pod)) continue;
     pod.metadata.name = daemon_set->metadata.name + "-pod";
@@ -125,10 +126,10 @@ void Templates::Recompute(const std::vector<NodeOf>& nodes, const PodsOf& pods_o
   problems_.clear();
   const auto from_node = [&](const NodeOf& of) {
     const TemplateSource source{of.node.get(), pods_of(*of.node)};
-    return std::make_shared<const NodeTemplate>(MakeTemplate(
-        source, of.group, daemon_sets,
-        options_.force_ds ? MissingDaemonSets::kAll : MissingDaemonSets::kCriticalOnly, taints_,
-        options_.scale_from_unschedulable, Suffix()));
+    return std::make_shared<const NodeTemplate>(
+        MakeTemplate(source, of.group, daemon_sets,
+                     options_.force_ds ? MissingDaemonSets::kAll : MissingDaemonSets::kCriticalOnly,
+                     taints_, options_.scale_from_unschedulable, Suffix()));
   };
   for (const NodeOf& of : nodes) {
     if (of.group.empty() || current_.contains(of.group) || !IsGoodSource(*of.node, now)) continue;
@@ -154,8 +155,8 @@ void Templates::Recompute(const std::vector<NodeOf>& nodes, const PodsOf& pods_o
       continue;
     }
     const TemplateSource source{described->get(), {}};
-    NodeTemplate made = MakeTemplate(source, group.id, daemon_sets, MissingDaemonSets::kAll, taints_,
-                                     options_.scale_from_unschedulable, Suffix());
+    NodeTemplate made = MakeTemplate(source, group.id, daemon_sets, MissingDaemonSets::kAll,
+                                     taints_, options_.scale_from_unschedulable, Suffix());
     FillDeprecatedLabels(made.node.metadata.labels);
     current_[group.id] = std::make_shared<const NodeTemplate>(std::move(made));
   }

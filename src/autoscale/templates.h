@@ -1,8 +1,10 @@
-// Templates: what a fresh node of a group would look like, and what would run on it before any pod of ours.
+// Templates: what a fresh node of a group would look like, and what would run on it before any pod
+// of ours.
 //
-// Taken from a real node of the group where there is a good one, else from one remembered, else from the
-// provider's description, else from whatever node there is. Sanitised: a fresh node has a name of its own, no
-// taints of a passing state, and only the pods that every node gets (mirror and DaemonSet pods).
+// Taken from a real node of the group where there is a good one, else from one remembered, else
+// from the provider's description, else from whatever node there is. Sanitised: a fresh node has a
+// name of its own, no taints of a passing state, and only the pods that every node gets (mirror and
+// DaemonSet pods).
 
 #pragma once
 
@@ -52,7 +54,8 @@ void FillDeprecatedLabels(model::Labels& labels);
 // Would the DaemonSet controller run this DaemonSet's pod on the node (name, affinity, taints)?
 bool ShouldRunOn(const model::DaemonSet& daemon_set, const model::Node& node);
 
-// The templates of all groups, worked out anew in each pass; remembers the last good node of a group.
+// The templates of all groups, worked out anew in each pass; remembers the last good node of a
+// group.
 class Templates {
  public:
   Templates(const Options& options, cloud::NodeGroups& groups, Rng& rng);
@@ -64,7 +67,8 @@ class Templates {
   // `pods_of` lists what runs on a node, in node order.
   using PodsOf = std::function<std::vector<const model::Pod*>(const model::Node&)>;
   void Recompute(const std::vector<NodeOf>& nodes, const PodsOf& pods_of,
-                 const std::vector<std::shared_ptr<const model::DaemonSet>>& daemon_sets, TimePoint now);
+                 const std::vector<std::shared_ptr<const model::DaemonSet>>& daemon_sets,
+                 TimePoint now);
 
   TemplatePtr Find(std::string_view group) const;  // null: this group cannot be scaled up
   // Why a group has none, where its provider said so.

@@ -43,18 +43,21 @@ Sums Sum(const cluster::World& world, cluster::NodeIndex index, std::string_view
   return sums;
 }
 
-std::optional<double> ShareOf(const cluster::World& world, cluster::NodeIndex index, const model::Node& node,
-                              std::string_view resource, const UtilizationRules& rules) {
+std::optional<double> ShareOf(const cluster::World& world, cluster::NodeIndex index,
+                              const model::Node& node, std::string_view resource,
+                              const UtilizationRules& rules) {
   const model::Quantity* allocatable = node.status.allocatable.Find(resource);
   if (allocatable == nullptr || allocatable->MilliValue() == 0) return std::nullopt;
   const Sums sums = Sum(world, index, resource, rules);
-  return static_cast<double>(sums.used) / static_cast<double>(allocatable->MilliValue() - sums.ignored);
+  return static_cast<double>(sums.used) /
+         static_cast<double>(allocatable->MilliValue() - sums.ignored);
 }
 
 }  // namespace
 
-std::optional<report::Utilization> UtilizationOf(const cluster::World& world, cluster::NodeIndex index,
-                                                 const model::Node& node, const UtilizationRules& rules) {
+std::optional<report::Utilization> UtilizationOf(const cluster::World& world,
+                                                 cluster::NodeIndex index, const model::Node& node,
+                                                 const UtilizationRules& rules) {
   report::Utilization result;
   if (!rules.gpu_label.empty() && node.metadata.labels.contains(rules.gpu_label)) {
     const std::string_view found = AllocatableGpuResource(node);

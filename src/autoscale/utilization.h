@@ -17,10 +17,11 @@ struct UtilizationRules {
   TimePoint now;
 };
 
-// Requests of the node's pods against allocatable: of cpu and memory the larger share. Pods that are ignored are
-// taken off both sides. Pods that have been terminating for too long do not count. Absent: the node does not say
-// what it offers.
-std::optional<report::Utilization> UtilizationOf(const cluster::World& world, cluster::NodeIndex index,
-                                                 const model::Node& node, const UtilizationRules& rules);
+// Requests of the node's pods against allocatable: of cpu and memory the larger share. Pods that
+// are ignored are taken off both sides. Pods that have been terminating for too long do not count.
+// Absent: the node does not say what it offers.
+std::optional<report::Utilization> UtilizationOf(const cluster::World& world,
+                                                 cluster::NodeIndex index, const model::Node& node,
+                                                 const UtilizationRules& rules);
 
 }  // namespace coppice::autoscale

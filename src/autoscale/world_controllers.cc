@@ -9,7 +9,8 @@ int32_t ReplicasOf(const std::optional<int32_t>& replicas) { return replicas.val
 
 }  // namespace
 
-std::optional<Controllers::Found> WorldControllers::Find(std::string_view kind, std::string_view namespace_,
+std::optional<Controllers::Found> WorldControllers::Find(std::string_view kind,
+                                                         std::string_view namespace_,
                                                          std::string_view name) const {
   if (kind == "ReplicaSet") {
     if (const auto found = world_.replica_sets.Find(namespace_, name)) {

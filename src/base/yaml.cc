@@ -40,7 +40,8 @@ bool IsIndentedByTab(std::string_view text, int line) {
 // pass.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(std::string file) : file_(std::move(file)) {}
+  explicit TreeBuilder(std::string file, Duplicates duplicates = Duplicates::kRefuse)
+      : file_(std::move(file)), duplicates_(duplicates) {}
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -182,6 +183,13 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     if (!open.keys.insert(key.scalar).second) {
+      if (duplicates_ == Duplicates::kLastWins) {
+        std::erase_if(open.tree->children,
+                      [&](const Tree::Child& child) { return child.key == key.scalar; });
+      }
+    }
+    if (std::ranges::find(open.tree->children, key.scalar, &Tree::Child::key) !=
+        open.tree->children.end()) {
       const auto first = std::ranges::find(open.tree->children, key.scalar, &Tree::Child::key);
       return Refuse(key.line, key.column,
                     "the key '" + key.scalar + "' is here twice, first in line " +
@@ -217,6 +225,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   std::string file_;
+  Duplicates duplicates_;
   Status error_;
   std::shared_ptr<const Tree> root_;
   std::vector<Open> open_;
@@ -225,12 +234,12 @@ class TreeBuilder final : public YAML::EventHandler {
 
 }  // namespace
 
-Result<Node> Parse(std::string_view text, std::string file_name) {
+Result<Node> Parse(std::string_view text, std::string file_name, Duplicates duplicates) {
   if (text.size() > kMaxFileBytes) {
     return InvalidArgument(file_name + ": larger than " + std::to_string(kMaxFileBytes >> 20) +
                            " MiB; this is not a configuration file");
   }
-  TreeBuilder builder(file_name);
+  TreeBuilder builder(file_name, duplicates);
   try {
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);

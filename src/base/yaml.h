@@ -89,7 +89,11 @@ class Node {
 inline constexpr size_t kMaxNodes = 1'000'000;
 inline constexpr size_t kMaxDepth = 100;
 inline constexpr size_t kMaxFileBytes = 16 << 20;
-Result<Node> Parse(std::string_view text, std::string file_name);
+// `kLastWins` is for texts of other people's formats, where a key that is there twice is no
+// mistake.
+enum class Duplicates { kRefuse, kLastWins };
+Result<Node> Parse(std::string_view text, std::string file_name,
+                   Duplicates duplicates = Duplicates::kRefuse);
 Result<Node> ParseFile(const std::string& path);
 
 class MapReader {

@@ -78,9 +78,11 @@ void World::PlaceIfPossible(PodEntry& entry) {
   const NodeIndex node = snapshot_.FindNode(name);
   if (node == kNone) {
     waiting_[std::string(name)].emplace(entry.place, &entry);
-  } else {
-    snapshot_.Place(entry.index, node);
+    return;
   }
+  snapshot_.Place(entry.index, node);
+  // Where it is bound is where it stands, and not a wish: a plan that moves it may try other nodes.
+  snapshot_.UpdatePod(entry.index, *entry.pod);
 }
 
 void World::Withdraw(PodEntry& entry) {
@@ -118,10 +120,11 @@ void World::UpsertPod(PodPtr pod) {
       entry.index = kNone;
     }
   } else if (entry.index == kNone) {
-    entry.index = snapshot_.AddPod(*entry.pod);
+    const NodeIndex node = snapshot_.FindNode(NodeNamed(*entry.pod));
+    entry.index = node == kNone ? snapshot_.AddPod(*entry.pod) : snapshot_.AddPod(*entry.pod, node);
     if (by_index_.size() <= entry.index) by_index_.resize(entry.index + 1);
     by_index_[entry.index] = &entry;
-    PlaceIfPossible(entry);
+    if (node == kNone) PlaceIfPossible(entry);
   } else {
     snapshot_.UpdatePod(entry.index, *entry.pod);
     if (moved && snapshot_.node_of(entry.index) != kNone) snapshot_.Unplace(entry.index);
@@ -135,7 +138,8 @@ void World::UpsertPod(PodPtr pod) {
 }
 
 void World::DeletePod(std::string_view namespace_, std::string_view name) {
-  if (Hold([this, ns = std::string(namespace_), n = std::string(name)] { DeletePod(ns, n); })) return;
+  if (Hold([this, ns = std::string(namespace_), n = std::string(name)] { DeletePod(ns, n); }))
+    return;
   const auto it = pods_.find(Key(namespace_, name));
   if (it == pods_.end()) return;
   PodEntry& entry = *it->second.entry;

@@ -8,8 +8,8 @@
 // for) and the policy lets it count; one whose node is not there yet waits for it. Pods without a
 // node are known to the snapshot, unplaced, so that their shapes are interned.
 //
-// One thread only. A change that comes while the snapshot has an open fork waits until ApplyHeld(): whoever
-// plans reverts first and then lets the news in.
+// One thread only. A change that comes while the snapshot has an open fork waits until ApplyHeld():
+// whoever plans reverts first and then lets the news in.
 
 #pragma once
 
@@ -147,7 +147,7 @@ class World {
     std::unique_ptr<PodEntry> entry;  // stays where it is while the map grows
   };
 
-  bool Hold(std::function<void()> change);  // true: a fork is open, it waits
+  bool Hold(std::function<void()> change);                   // true: a fork is open, it waits
   static std::string_view NodeNamed(const model::Pod& pod);  // bound to, else nominated for
   void PlaceIfPossible(PodEntry& entry);
   void Withdraw(PodEntry& entry);
@@ -155,10 +155,10 @@ class World {
   Counts counts_;
   Snapshot snapshot_;
   OrderedObjects<model::Node> nodes_;
-  std::unordered_map<std::string, Slot> pods_;  // by namespace/name
-  std::map<uint64_t, PodEntry*> unbound_;       // by place
+  std::unordered_map<std::string, Slot> pods_;                            // by namespace/name
+  std::map<uint64_t, PodEntry*> unbound_;                                 // by place
   std::unordered_map<std::string, std::map<uint64_t, PodEntry*>> bound_;  // by spec.nodeName
-  std::vector<PodEntry*> by_index_;             // by PodIndex
+  std::vector<PodEntry*> by_index_;                                       // by PodIndex
   std::unordered_map<std::string, std::map<uint64_t, PodEntry*>>
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;

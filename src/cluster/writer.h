@@ -1,8 +1,8 @@
-// Writer: the door out. All that an engine asks the API server to change, and the few things it must ask it
-// directly because a cached answer would not do.
+// Writer: the door out. All that an engine asks the API server to change, and the few things it
+// must ask it directly because a cached answer would not do.
 //
-// Called on the decision thread; each call is a coroutine that ends when the answer is there. Implemented by
-// the Kubernetes edge and by fakes.
+// Called on the decision thread; each call is a coroutine that ends when the answer is there.
+// Implemented by the Kubernetes edge and by fakes.
 
 #pragma once
 

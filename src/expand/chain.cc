@@ -8,18 +8,22 @@ Result<Chain> Chain::Create(const std::vector<std::string>& names, const Expande
                             const ExpanderContext& context) {
   Chain chain(context.rng);
   for (const std::string& name : names) {
-    const bool seen = std::ranges::any_of(chain.links_, [&](const auto& l) { return l.first == name; });
+    const bool seen =
+        std::ranges::any_of(chain.links_, [&](const auto& l) { return l.first == name; });
     if (seen) {
-      return InvalidArgument("Expander " + name +
-                             " was specified multiple times, each expander must not be specified more than once");
+      return InvalidArgument(
+          "Expander " + name +
+          " was specified multiple times, each expander must not be specified more than once");
     }
     if (!chain.links_.empty() && chain.links_.back().second->PicksOne()) {
-      return InvalidArgument("Expander " + name + " came after an expander " + chain.links_.back().first +
-                             " that will always return only one result, this is not allowed since " + name +
-                             " will never be used");
+      return InvalidArgument(
+          "Expander " + name + " came after an expander " + chain.links_.back().first +
+          " that will always return only one result, this is not allowed since " + name +
+          " will never be used");
     }
     if (!registry.Has(name)) {
-      return InvalidArgument("Expander " + name + " not supported; there are: " + Join(registry.names(), ", "));
+      return InvalidArgument("Expander " + name +
+                             " not supported; there are: " + Join(registry.names(), ", "));
     }
     auto expander = TRY(registry.Make(name, context).Context("making the expander " + name));
     chain.links_.emplace_back(name, std::move(expander));

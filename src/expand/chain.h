@@ -27,11 +27,12 @@ struct Choice {
 class Chain {
  public:
   // Refuses unknown names, a name twice, and anything after an expander that always picks one.
-  static Result<Chain> Create(const std::vector<std::string>& names, const ExpanderRegistry& registry,
-                              const ExpanderContext& context);
+  static Result<Chain> Create(const std::vector<std::string>& names,
+                              const ExpanderRegistry& registry, const ExpanderContext& context);
 
   // `first_of_tie`: take the first survivor instead of drawing, for replays.
-  Choice Choose(const Options& options, const Surroundings& surroundings, bool first_of_tie = false);
+  Choice Choose(const Options& options, const Surroundings& surroundings,
+                bool first_of_tie = false);
 
   bool Blocks() const;
 

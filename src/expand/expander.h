@@ -1,7 +1,7 @@
 // Expander: which of several ways to help is the best? Each narrows the options; they are chained.
 //
-// A pure function of the options and of what surrounds the decision. Called on the decision thread; one that
-// has to ask somebody else (grpc) says so by Blocks(), and is then called on a worker.
+// A pure function of the options and of what surrounds the decision. Called on the decision thread;
+// one that has to ask somebody else (grpc) says so by Blocks(), and is then called on a worker.
 
 #pragma once
 
@@ -26,8 +26,8 @@ namespace coppice::expand {
 // What an expander may look at beside the options. Everything outlives the call.
 struct Surroundings {
   size_t cluster_nodes = 0;
-  // data[key] of a ConfigMap in the autoscaler's namespace. NotFound: no such map; FailedPrecondition: it
-  // has no such key.
+  // data[key] of a ConfigMap in the autoscaler's namespace. NotFound: no such map;
+  // FailedPrecondition: it has no such key.
   std::function<Result<std::string>(std::string_view config_map, std::string_view key)> config_map;
   // A warning event on that ConfigMap.
   std::function<void(std::string_view reason, std::string text)> warn;
@@ -53,9 +53,10 @@ struct ExpanderContext {
   Rng& rng;
   const Log& log;
   Metrics& metrics;
-  cloud::NodeGroups* groups = nullptr;  // for prices; null where there is no cluster (coppice expander)
-  std::string grpc_url;                 // --grpc-expander-url
-  std::string grpc_cert;                // --grpc-expander-cert: path of a PEM bundle
+  cloud::NodeGroups* groups =
+      nullptr;            // for prices; null where there is no cluster (coppice expander)
+  std::string grpc_url;   // --grpc-expander-url
+  std::string grpc_cert;  // --grpc-expander-cert: path of a PEM bundle
   Duration grpc_timeout = std::chrono::seconds(5);
 };
 

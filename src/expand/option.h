@@ -17,7 +17,7 @@ struct Option {
   std::vector<const model::Pod*> pods;  // that it helps; theirs outlive the decision
   const model::Node* node = nullptr;    // as a fresh node of the group would be; null: unknown
   bool exists = true;                   // false: the group would have to be created first
-  std::string debug;                    // what is known about it, for people and for the gRPC expander
+  std::string debug;  // what is known about it, for people and for the gRPC expander
 };
 
 // Expanders choose among options and never make any, so they pass pointers around.

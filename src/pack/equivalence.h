@@ -15,13 +15,13 @@ struct PendingPod {
   cluster::PodIndex index = cluster::kNone;
 };
 
-// Same labels, and specs equal but for what does not matter to scheduling (projected volumes, environment,
-// hostname).
+// Same labels, and specs equal but for what does not matter to scheduling (projected volumes,
+// environment, hostname).
 bool SameForScheduling(const model::Pod& a, const model::Pod& b);
 
-// Groups of equivalent pods, in the order of their first pods; pods inside in list order. Only pods of one
-// controller are compared, and only with its first ten kinds: what differs from all of them stays alone.
-// Pods without a controller and DaemonSet pods are groups of one.
+// Groups of equivalent pods, in the order of their first pods; pods inside in list order. Only pods
+// of one controller are compared, and only with its first ten kinds: what differs from all of them
+// stays alone. Pods without a controller and DaemonSet pods are groups of one.
 std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPod>& pods);
 
 }  // namespace coppice::pack

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "model/resources.h"
 #include "model/selector.h"
@@ -56,8 +57,8 @@ double Approximate(const model::ResourceList& list, std::string_view name, doubl
   return quantity == nullptr ? 0 : static_cast<double>(quantity->MilliValue()) / unit;
 }
 
-// How many placements the fast path would save for this kind, by upstream's rough reckoning: only the first
-// container counts, against capacity.
+// How many placements the fast path would save for this kind, by upstream's rough reckoning: only
+// the first container counts, against capacity.
 int SavedBy(const PodKind& kind, const model::Node& node) {
   const model::Pod& pod = *kind.front().pod;
   const auto count = static_cast<double>(kind.size());
@@ -84,9 +85,10 @@ int SavedBy(const PodKind& kind, const model::Node& node) {
 struct Estimator::State {
   const NodeTemplate& node_template;
   Limiter limiter;
-  size_t first_position;                        // of the nodes added here, in the visiting order
+  size_t first_position;  // of the nodes added here, in the visiting order
   cluster::NodeIndex newest = cluster::kNone;
   int added = 0;
+  std::set<cluster::NodeIndex> added_nodes = {};
   int multiplied = 0;                           // nodes that the fast path only counts
   std::map<cluster::NodeIndex, int> with_pods;  // how many pods we placed on each
   Estimate result;
@@ -103,6 +105,7 @@ bool Estimator::AddNode(State& state) {
   if (!node.ok()) return false;
   ++state.added;
   state.newest = *node;
+  state.added_nodes.insert(*node);
   return true;
 }
 
@@ -110,7 +113,8 @@ void Estimator::PlaceOnAdded(State& state, const PodKind& kind, size_t& next) {
   if (state.added == 0) return;
   cluster::Snapshot& snapshot = search_.snapshot();
   for (; next < kind.size(); ++next) {
-    const cluster::NodeIndex node = search_.Find(kind[next].index, {.from_position = state.first_position});
+    const cluster::NodeIndex node =
+        search_.Find(kind[next].index, {.from_position = state.first_position});
     if (node == cluster::kNone) return;
     snapshot.Place(kind[next].index, node);
     state.Placed(kind[next], node);
@@ -162,7 +166,8 @@ bool Estimator::Multiply(State& state, const PodKind& kind, size_t next) {
   for (size_t i = 1; i < nodes; ++i) {
     if (!state.limiter.MayAddNode()) return false;
     ++state.multiplied;
-    for (size_t k = 0; k < per_node && next < kind.size(); ++k) state.result.pods.push_back(&kind[next++]);
+    for (size_t k = 0; k < per_node && next < kind.size(); ++k)
+      state.result.pods.push_back(&kind[next++]);
   }
   return true;
 }
@@ -175,7 +180,8 @@ Estimate Estimator::Run(const std::vector<const PodKind*>& kinds, const NodeTemp
   for (const PodKind* kind : kinds) {
     ordered.emplace_back(ScoreOf(snapshot.pod(kind->front().index).spec, node_template.node), kind);
   }
-  std::ranges::stable_sort(ordered, std::greater<>(), [](const auto& entry) { return entry.first; });
+  std::ranges::stable_sort(ordered, std::greater<>(),
+                           [](const auto& entry) { return entry.first; });
 
   const PodKind* multiplied = nullptr;
   if (options_.fast_path) {
@@ -206,7 +212,12 @@ Estimate Estimator::Run(const std::vector<const PodKind*>& kinds, const NodeTemp
     more_nodes = kind == multiplied ? Multiply(state, *kind, next) : PlaceOnNew(state, *kind, next);
   }
   state.result.nodes = static_cast<int>(state.with_pods.size()) + state.multiplied;
-  for (const auto& [node, pods] : state.with_pods) state.result.pods_per_node.push_back(pods);
+  for (const auto& [node, pods] : state.with_pods) {
+    const auto on_it = static_cast<int>(snapshot.pods_on(node).size());
+    const bool added_here = state.added_nodes.contains(node);
+    state.result.pods_per_node.push_back(
+        added_here ? on_it - static_cast<int>(node_template.pods.size()) : on_it);
+  }
   return std::move(state.result);
 }
 

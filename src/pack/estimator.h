@@ -1,8 +1,9 @@
 // Estimator: how many nodes of one template would these pods need?
 //
-// Upstream's variant of first-fit-decreasing, to the pod: kinds of pods by decreasing size; each kind first on
-// the nodes added so far (round-robin search), then pod by pod on the newest node, then on one more. It tries
-// on the snapshot inside a fork and leaves no trace but the search's starting place.
+// Upstream's variant of first-fit-decreasing, to the pod: kinds of pods by decreasing size; each
+// kind first on the nodes added so far (round-robin search), then pod by pod on the newest node,
+// then on one more. It tries on the snapshot inside a fork and leaves no trace but the search's
+// starting place.
 
 #pragma once
 
@@ -20,9 +21,9 @@ namespace coppice::pack {
 using PodKind = std::vector<PendingPod>;
 
 struct Estimate {
-  int nodes = 0;                             // that got at least one pod
-  std::vector<const PendingPod*> pods;       // placed, in the order in which they were
-  std::vector<int> pods_per_node;            // of the counted nodes, without what the template brings
+  int nodes = 0;                        // that got at least one pod
+  std::vector<const PendingPod*> pods;  // placed, in the order in which they were
+  std::vector<int> pods_per_node;  // of the counted nodes, in all, but for what the template brings
 };
 
 struct EstimatorOptions {

@@ -10,10 +10,11 @@
 namespace coppice::pack {
 
 struct EstimateLimits {
-  int max_nodes = 0;         // of one estimate; 0: no limit
-  Duration max_duration{};   // 0: no limit
-  int group_free = 0;        // what the group and its similar ones can still grow by; none: no node at all
-  int max_nodes_total = 0;   // of the cluster; 0: no limit
+  int max_nodes = 0;        // of one estimate; 0: no limit
+  Duration max_duration{};  // 0: no limit
+  int group_free =
+      0;  // what the group and its similar ones can still grow by; none: no node at all
+  int max_nodes_total = 0;  // of the cluster; 0: no limit
   int current_nodes = 0;
 };
 

@@ -45,8 +45,8 @@ class Placer::Failures {
     if (controller == nullptr) return false;
     const auto it = kinds_.find(controller->uid);
     if (it == kinds_.end()) return false;
-    return std::ranges::any_of(it->second,
-                               [&](const model::Pod* failed) { return SameForScheduling(pod, *failed); });
+    return std::ranges::any_of(
+        it->second, [&](const model::Pod* failed) { return SameForScheduling(pod, *failed); });
   }
   void Add(const model::Pod& pod) {
     const model::OwnerReference* controller = model::ControllerOf(pod.metadata);
@@ -93,7 +93,8 @@ Placement Placer::Place(const std::vector<PendingPod>& pods, const PlaceOptions&
   result.placed.assign(pods.size(), 0);
   result.unprocessed.assign(pods.size(), 0);
   std::map<int32_t, std::vector<size_t>, std::greater<>> by_priority;
-  for (size_t i = 0; i < pods.size(); ++i) by_priority[model::PriorityOf(*pods[i].pod)].push_back(i);
+  for (size_t i = 0; i < pods.size(); ++i)
+    by_priority[model::PriorityOf(*pods[i].pod)].push_back(i);
 
   Failures failures;
   bool timed_out = false;

@@ -1,9 +1,9 @@
-// Placer: finds places for many pods at once and leaves them placed: pending pods on existing nodes, the pods
-// of a node that is to go on the others.
+// Placer: finds places for many pods at once and leaves them placed: pending pods on existing
+// nodes, the pods of a node that is to go on the others.
 //
-// As upstream's simulator does it, because its answers depend on the way: priority by priority, first every
-// pod that has a hint on the hinted node, then the rest by search. A pod equal to one that failed in the same
-// run is not searched for again; ten kinds are remembered per controller.
+// As upstream's simulator does it, because its answers depend on the way: priority by priority,
+// first every pod that has a hint on the hinted node, then the rest by search. A pod equal to one
+// that failed in the same run is not searched for again; ten kinds are remembered per controller.
 
 #pragma once
 
@@ -17,7 +17,8 @@
 
 namespace coppice::pack {
 
-// Where a pod went last. An entry lives through the run in which it was set or used with success and the next.
+// Where a pod went last. An entry lives through the run in which it was set or used with success
+// and the next.
 class Hints {
  public:
   const std::string* Find(const model::Pod& pod) const;

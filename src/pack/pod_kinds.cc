@@ -2,7 +2,9 @@
 
 namespace coppice::pack {
 
-bool IsMirrorPod(const model::Pod& pod) { return pod.metadata.annotations.contains(kMirrorAnnotation); }
+bool IsMirrorPod(const model::Pod& pod) {
+  return pod.metadata.annotations.contains(kMirrorAnnotation);
+}
 
 bool IsDaemonSetPod(const model::Pod& pod) {
   const model::OwnerReference* owner = model::ControllerOf(pod.metadata);

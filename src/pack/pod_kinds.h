@@ -1,4 +1,5 @@
-// What kind of pod is this, for the rules of packing and draining: mirror, DaemonSet, expendable, ...
+// What kind of pod is this, for the rules of packing and draining: mirror, DaemonSet, expendable,
+// ...
 
 #pragma once
 

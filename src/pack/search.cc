@@ -11,7 +11,8 @@ constexpr size_t kBatch = 64;
 
 bool Accepts(const Accept& accept, cluster::NodeIndex node) {
   if (node == accept.except) return false;
-  return accept.allowed == nullptr || (node < accept.allowed->size() && (*accept.allowed)[node] != 0);
+  return accept.allowed == nullptr ||
+         (node < accept.allowed->size() && (*accept.allowed)[node] != 0);
 }
 
 }  // namespace
@@ -21,8 +22,10 @@ model::Verdict Search::Check(cluster::PodIndex pod, cluster::NodeIndex node) {
   return question.rejected() ? question.rejection() : question.Check(node);
 }
 
-// Positions [begin, end) of the visiting order: the first that is accepted and takes the pod, or end.
-size_t Search::Scan(const fit::Question& question, const Accept& accept, size_t begin, size_t end) const {
+// Positions [begin, end) of the visiting order: the first that is accepted and takes the pod, or
+// end.
+size_t Search::Scan(const fit::Question& question, const Accept& accept, size_t begin,
+                    size_t end) const {
   const auto nodes = snapshot_.nodes();
   for (size_t at = begin; at < end; at += kBatch) {
     const auto batch = nodes.subspan(at, std::min(kBatch, end - at));

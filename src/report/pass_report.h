@@ -1,5 +1,5 @@
-// What one pass of the autoscaler saw, decided and why: a value, published when the pass is over. Events, logs,
-// metrics, the dashboard and `coppice explain` all read it and nothing else.
+// What one pass of the autoscaler saw, decided and why: a value, published when the pass is over.
+// Events, logs, metrics, the dashboard and `coppice explain` all read it and nothing else.
 
 #pragma once
 
@@ -22,7 +22,7 @@ using PodPtr = std::shared_ptr<const model::Pod>;
 enum class ScaleUpResult {
   kNotTried,
   kNotNeeded,
-  kInCooldown,              // every pending pod is new
+  kInCooldown,  // every pending pod is new
   kLimitedByMaxNodesTotal,
   kNoOptionsAvailable,
   kSuccessful,
@@ -41,8 +41,9 @@ struct GroupResize {
 // Pods of one kind that nothing was bought for, and what every group had against them.
 struct Unhelped {
   std::vector<PodPtr> pods;
-  std::map<std::string, model::Verdict> rejected;                       // by group: the filter that refused
-  std::shared_ptr<const std::map<std::string, std::vector<std::string>>> skipped;  // by group: not considered
+  std::map<std::string, model::Verdict> rejected;  // by group: the filter that refused
+  std::shared_ptr<const std::map<std::string, std::vector<std::string>>>
+      skipped;  // by group: not considered
 };
 
 // One option that was compared.

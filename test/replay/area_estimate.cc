@@ -62,7 +62,8 @@ void estimate(const Json& c, Report& report) {
   allowed.max_nodes = limits.value("maxNodesPerScaleUp", 0);
   allowed.group_free = std::max(0, limits.value("groupMax", 0) - limits.value("groupTarget", 0));
   if (limits.contains("similarFree") && limits["similarFree"].is_array()) {
-    for (const Json& free : limits["similarFree"]) allowed.group_free += std::max(0, free.get<int>());
+    for (const Json& free : limits["similarFree"])
+      allowed.group_free += std::max(0, free.get<int>());
   }
   allowed.max_nodes_total = limits.value("maxNodesTotal", 0);
   allowed.current_nodes = limits.value("currentNodes", 0);

@@ -39,7 +39,8 @@ void expander(const Json& c, Report& report) {
   const expand::ExpanderContext context{clock, rng, log, metrics, &groups};
   const Json& expect = c.at("expect");
 
-  auto chain = expand::Chain::Create(Split(c.at("expander").get<std::string>(), ','), ThePlugins().expanders, context);
+  auto chain = expand::Chain::Create(Split(c.at("expander").get<std::string>(), ','),
+                                     ThePlugins().expanders, context);
   const bool theirs_failed = expect.contains("startupError") && !expect["startupError"].is_null();
   if (!chain.ok() || theirs_failed) {
     const std::string ours = chain.ok() ? "" : chain.status().message();
@@ -76,7 +77,8 @@ void expander(const Json& c, Report& report) {
   expand::Surroundings around;
   around.cluster_nodes = groups.pricing.value("clusterNodeCount", size_t{0});
   around.config_map = [&](std::string_view name, std::string_view) -> Result<std::string> {
-    if (name != kPriorityMap || !c.value("priorityConfigMapExists", false)) return NotFound("no map");
+    if (name != kPriorityMap || !c.value("priorityConfigMapExists", false))
+      return NotFound("no map");
     if (c.value("prioritiesKeyMissing", false)) return FailedPrecondition("no key");
     return c.value("priorityConfigMap", std::string());
   };
@@ -99,7 +101,8 @@ void expander(const Json& c, Report& report) {
   }
   Json their_steps = expect.value("steps", Json::array());
   for (Json& step : their_steps) {
-    if (!step.contains("survivors") || step["survivors"].is_null()) step["survivors"] = Json::array();
+    if (!step.contains("survivors") || step["survivors"].is_null())
+      step["survivors"] = Json::array();
   }
   if (their_steps != steps) report.Differs("steps", their_steps.dump(), steps.dump());
   Json their_survivors = expect.value("survivors", Json::array());
@@ -107,7 +110,9 @@ void expander(const Json& c, Report& report) {
   if (their_survivors != Json(survivors)) {
     report.Differs("survivors", their_survivors.dump(), Json(survivors).dump());
   }
-  const Json chosen = survivors.empty() ? Json() : survivors.size() == 1 ? Json(survivors[0]) : Json("random");
+  const Json chosen = survivors.empty()       ? Json()
+                      : survivors.size() == 1 ? Json(survivors[0])
+                                              : Json("random");
   const Json their_choice = expect.value("chosen", Json());
   if (their_choice != chosen) report.Differs("chosen", their_choice.dump(), chosen.dump());
   Json their_events = expect.value("events", Json::array());

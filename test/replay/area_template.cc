@@ -41,7 +41,8 @@ Json Describe(const model::Pod& pod) {
 
 Json Sorted(const Json& list) {
   std::vector<Json> items(list.begin(), list.end());
-  std::sort(items.begin(), items.end(), [](const Json& a, const Json& b) { return a.dump() < b.dump(); });
+  std::sort(items.begin(), items.end(),
+            [](const Json& a, const Json& b) { return a.dump() < b.dump(); });
   return items;
 }
 

@@ -17,7 +17,9 @@ std::set<std::string> Names(const Json& c, const char* key) {
   return names;
 }
 
-std::string Print(const model::Taint& taint) { return taint.key + "=" + taint.value + ":" + taint.effect; }
+std::string Print(const model::Taint& taint) {
+  return taint.key + "=" + taint.value + ":" + taint.effect;
+}
 
 template <class T>
 std::shared_ptr<const T> Shared(T object) {
@@ -35,12 +37,15 @@ CaseCluster::CaseCluster(cluster::World& world, CaseGroups& groups, const Json& 
       stuck_(Names(c, "evictionStuck")) {
   for (auto& node : Objects<model::Node>(c, "nodes")) world_.UpsertNode(Shared(std::move(node)));
   for (auto& pod : Objects<model::Pod>(c, "pods")) world_.UpsertPod(Shared(std::move(pod)));
-  for (auto& o : Objects<model::DaemonSet>(c, "daemonSets")) world_.daemon_sets.Upsert(Shared(std::move(o)));
-  for (auto& o : Objects<model::ReplicaSet>(c, "replicaSets")) world_.replica_sets.Upsert(Shared(std::move(o)));
+  for (auto& o : Objects<model::DaemonSet>(c, "daemonSets"))
+    world_.daemon_sets.Upsert(Shared(std::move(o)));
+  for (auto& o : Objects<model::ReplicaSet>(c, "replicaSets"))
+    world_.replica_sets.Upsert(Shared(std::move(o)));
   for (auto& o : Objects<model::PodDisruptionBudget>(c, "podDisruptionBudgets")) {
     world_.budgets.Upsert(Shared(std::move(o)));
   }
-  for (auto& o : Objects<model::ConfigMap>(c, "configMaps")) world_.config_maps.Upsert(Shared(std::move(o)));
+  for (auto& o : Objects<model::ConfigMap>(c, "configMaps"))
+    world_.config_maps.Upsert(Shared(std::move(o)));
 }
 
 void CaseCluster::Apply(const Json& change) {
@@ -65,7 +70,8 @@ void CaseCluster::Apply(const Json& change) {
     if (node) groups_.NodeRemoved(node->spec.provider_id);
   } else if (op == "setNodeReady") {
     model::Node node = *world_.FindNode(name());
-    node.status.conditions = {{.type = "Ready", .status = change.at("ready").get<bool>() ? "True" : "False"}};
+    node.status.conditions = {
+        {.type = "Ready", .status = change.at("ready").get<bool>() ? "True" : "False"}};
     Json condition = {{"metadata", {{"creationTimestamp", change.at("time")}}}};
     node.status.conditions[0].last_transition_time =
         Object<model::Node>(condition).metadata.creation_timestamp;
@@ -73,7 +79,8 @@ void CaseCluster::Apply(const Json& change) {
   } else if (op == "setNodeAnnotation") {
     model::Node node = *world_.FindNode(name());
     if (change.contains("value")) {
-      node.metadata.annotations[change.at("key").get<std::string>()] = change["value"].get<std::string>();
+      node.metadata.annotations[change.at("key").get<std::string>()] =
+          change["value"].get<std::string>();
     } else {
       node.metadata.annotations.erase(change.at("key").get<std::string>());
     }
@@ -84,7 +91,8 @@ void CaseCluster::Apply(const Json& change) {
     groups_.SetInstance(group(), change.at("instance"));
   } else if (op == "removeInstance") {
     const Json& instance = change.at("instance");
-    groups_.RemoveInstance(group(), (instance.is_string() ? instance : instance.at("id")).get<std::string>());
+    groups_.RemoveInstance(
+        group(), (instance.is_string() ? instance : instance.at("id")).get<std::string>());
   } else if (op == "setTarget") {
     groups_.at(group()).target = change.at("target");
   } else if (op == "setIncreaseError") {
@@ -92,7 +100,8 @@ void CaseCluster::Apply(const Json& change) {
   } else if (op == "setDeleteError") {
     groups_.at(group()).delete_error = change.value("message", "");
   } else if (op == "setPdbAllowed") {
-    model::PodDisruptionBudget budget = *world_.budgets.Find(change.value("namespace", "default"), name());
+    model::PodDisruptionBudget budget =
+        *world_.budgets.Find(change.value("namespace", "default"), name());
     budget.status.disruptions_allowed = change.at("allowed");
     world_.budgets.Upsert(Shared(std::move(budget)));
   } else {
@@ -136,7 +145,7 @@ Task<Status> CaseCluster::Evict(cluster::PodName pod, int64_t grace_period_secon
   if (refused_.contains(key) || refused_.contains(pod.name)) {
     call["error"] = "TooManyRequests";
     record_(std::move(call));
-    co_return ResourceExhausted("Cannot evict pod as it would violate the pod's disruption budget.");
+    co_return ResourceExhausted("refused");
   }
   record_(std::move(call));
   if (!stuck_.contains(key) && !stuck_.contains(pod.name)) {

@@ -1,5 +1,6 @@
-// The API server of a recorded autoscaler case: objects in list order, evictions that work at once, are refused
-// or hang, as the recordings' README says. Every write is recorded with the virtual time.
+// The API server of a recorded autoscaler case: objects in list order, evictions that work at once,
+// are refused or hang, as the recordings' README says. Every write is recorded with the virtual
+// time.
 
 #pragma once
 
@@ -17,7 +18,8 @@ namespace coppice::replay {
 
 class CaseCluster final : public cluster::Writer {
  public:
-  CaseCluster(cluster::World& world, CaseGroups& groups, const Json& c, std::function<void(Json)> record);
+  CaseCluster(cluster::World& world, CaseGroups& groups, const Json& c,
+              std::function<void(Json)> record);
 
   void Apply(const Json& change);
 

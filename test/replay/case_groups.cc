@@ -18,10 +18,10 @@ cloud::Instance ToInstance(const Json& json) {
   if (state == "Creating") instance.state = cloud::InstanceState::kCreating;
   if (state == "Deleting") instance.state = cloud::InstanceState::kDeleting;
   if (json.contains("errorClass")) {
-    instance.error = cloud::MachineError{json["errorClass"] == "OutOfResource"
-                                             ? cloud::ErrorClass::kOutOfResources
-                                             : cloud::ErrorClass::kOther,
-                                         json.value("errorCode", ""), json.value("errorMessage", "")};
+    instance.error = cloud::MachineError{
+        json["errorClass"] == "OutOfResource" ? cloud::ErrorClass::kOutOfResources
+                                              : cloud::ErrorClass::kOther,
+        json.value("errorCode", ""), json.value("errorMessage", "")};
   }
   return instance;
 }
@@ -120,18 +120,25 @@ Result<std::shared_ptr<const model::Node>> CaseGroups::Template(std::string_view
   return g.node_template;
 }
 
-Result<std::optional<cloud::ScalingOptions>> CaseGroups::Options(std::string_view group,
-                                                                 const cloud::ScalingOptions& defaults) {
+Result<std::optional<cloud::ScalingOptions>> CaseGroups::Options(
+    std::string_view group, const cloud::ScalingOptions& defaults) {
   const Group& g = at(std::string(group));
   if (!g.options) return Unimplemented("no options");
   cloud::ScalingOptions options = defaults;
   using Setter = std::function<void(const std::string&)>;
-  const auto number = [](double& to) -> Setter { return [&to](const std::string& v) { to = std::stod(v); }; };
-  const auto flag = [](bool& to) -> Setter { return [&to](const std::string& v) { to = v == "true"; }; };
-  const auto time = [](Duration& to) -> Setter { return [&to](const std::string& v) { to = ToDuration(v); }; };
+  const auto number = [](double& to) -> Setter {
+    return [&to](const std::string& v) { to = std::stod(v); };
+  };
+  const auto flag = [](bool& to) -> Setter {
+    return [&to](const std::string& v) { to = v == "true"; };
+  };
+  const auto time = [](Duration& to) -> Setter {
+    return [&to](const std::string& v) { to = ToDuration(v); };
+  };
   const std::map<std::string, Setter> setters = {
       {"scale-down-utilization-threshold", number(options.scale_down_utilization_threshold)},
-      {"scale-down-gpu-utilization-threshold", number(options.scale_down_gpu_utilization_threshold)},
+      {"scale-down-gpu-utilization-threshold",
+       number(options.scale_down_gpu_utilization_threshold)},
       {"scale-down-unneeded-time", time(options.scale_down_unneeded_time)},
       {"scale-down-unready-time", time(options.scale_down_unready_time)},
       {"max-node-provision-time", time(options.max_node_provision_time)},
@@ -163,13 +170,15 @@ Status CaseGroups::IncreaseAtomically(std::string_view, int, Deadline) {
   return Unimplemented("no AtomicIncreaseSize");
 }
 
-Status CaseGroups::Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes, Deadline) {
+Status CaseGroups::Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes,
+                          Deadline) {
   Group& g = at(std::string(group));
   std::vector<std::string> ids;
   for (const auto& node : nodes) ids.push_back(node.provider_id);
   std::ranges::sort(ids);
   Json call = {{"call", "DeleteNodes"}, {"group", group}, {"instances", ids}};
-  if (!nodes.empty() && !nodes.front().stand_in_reason.empty()) call["reason"] = nodes.front().stand_in_reason;
+  if (!nodes.empty() && !nodes.front().stand_in_reason.empty())
+    call["reason"] = nodes.front().stand_in_reason;
   if (!g.delete_error.empty()) {
     call["error"] = g.delete_error;
     record_(std::move(call));
@@ -188,8 +197,9 @@ Status CaseGroups::DecreaseTarget(std::string_view group, int delta, Deadline) {
   Json call = {{"call", "DecreaseTargetSize"}, {"group", group}, {"delta", delta}};
   const int size = static_cast<int>(g.instances.size());
   if (g.target + delta < size) {
-    const std::string text = "attempt to delete existing nodes, target size: " + std::to_string(g.target) +
-                             " delta: " + std::to_string(delta) + " existing: " + std::to_string(size);
+    const std::string text =
+        "attempt to delete existing nodes, target size: " + std::to_string(g.target) +
+        " delta: " + std::to_string(delta) + " existing: " + std::to_string(size);
     call["error"] = text;
     record_(std::move(call));
     return {Code::kUnknown, text};
@@ -199,8 +209,9 @@ Status CaseGroups::DecreaseTarget(std::string_view group, int delta, Deadline) {
   return Status::Ok();
 }
 
-Result<double> CaseGroups::NodePrice(const cloud::NodeRef& node, const std::map<std::string, std::string>&,
-                                     TimePoint, TimePoint) {
+Result<double> CaseGroups::NodePrice(const cloud::NodeRef& node,
+                                     const std::map<std::string, std::string>&, TimePoint,
+                                     TimePoint) {
   const Json prices = pricing.value("nodePrices", Json::object());
   const auto it = prices.find(node.name);
   if (it == prices.end() || it->is_null()) return NotFound("no price for " + node.name);

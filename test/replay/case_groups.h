@@ -1,5 +1,6 @@
-// The provider of a recorded autoscaler case: groups, targets and instances as the case lists them, with the
-// rules that the recordings' README gives. Every mutation is recorded with the virtual time.
+// The provider of a recorded autoscaler case: groups, targets and instances as the case lists them,
+// with the rules that the recordings' README gives. Every mutation is recorded with the virtual
+// time.
 
 #pragma once
 
@@ -46,11 +47,12 @@ class CaseGroups final : public cloud::NodeGroups {
   Result<int> TargetSize(std::string_view group) override;
   Result<std::vector<cloud::Instance>> Instances(std::string_view group) override;
   Result<std::shared_ptr<const model::Node>> Template(std::string_view group) override;
-  Result<std::optional<cloud::ScalingOptions>> Options(std::string_view group,
-                                                       const cloud::ScalingOptions& defaults) override;
+  Result<std::optional<cloud::ScalingOptions>> Options(
+      std::string_view group, const cloud::ScalingOptions& defaults) override;
   Status Increase(std::string_view group, int delta, Deadline deadline) override;
   Status IncreaseAtomically(std::string_view group, int delta, Deadline deadline) override;
-  Status Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes, Deadline) override;
+  Status Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes,
+                Deadline) override;
   Status DecreaseTarget(std::string_view group, int delta, Deadline deadline) override;
   Status Refresh(Deadline) override { return Status::Ok(); }
   Status Cleanup() override { return Status::Ok(); }

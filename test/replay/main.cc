@@ -1,4 +1,5 @@
-// Reads the files (plain or gzip, one JSON case per line), runs the area on each case, prints what differs.
+// Reads the files (plain or gzip, one JSON case per line), runs the area on each case, prints what
+// differs.
 
 #include <zlib.h>
 

@@ -1,4 +1,5 @@
-// Kubernetes objects inside a recorded case. Throws on a malformed one: the case then cannot be replayed.
+// Kubernetes objects inside a recorded case. Throws on a malformed one: the case then cannot be
+// replayed.
 
 #pragma once
 

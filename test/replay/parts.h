@@ -1,4 +1,5 @@
-// The product's own parts that several areas replay through: all plug-ins, the default filter chain.
+// The product's own parts that several areas replay through: all plug-ins, the default filter
+// chain.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// least-nodes: as few machines as possible. An option of no nodes at all is no help and is left out.
+// least-nodes: as few machines as possible. An option of no nodes at all is no help and is left
+// out.
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,8 @@
 // least-waste: the smallest unused share of cpu plus the smallest unused share of memory.
 //
-// Against the capacity of the new nodes and not their allocatable, and without what DaemonSets take: that is
-// how upstream reckons, and operators have tuned their groups to it. Plain IEEE arithmetic: an option of no
-// nodes divides by zero and, as minus infinity, wins.
+// Against the capacity of the new nodes and not their allocatable, and without what DaemonSets
+// take: that is how upstream reckons, and operators have tuned their groups to it. Plain IEEE
+// arithmetic: an option of no nodes divides by zero and, as minus infinity, wins.
 
 #include "expand/expander.h"
 #include "model/resources.h"
@@ -15,8 +15,9 @@ struct Amounts {
   int64_t memory_bytes = 0;
 };
 
-// Sums are exact; only the total is rounded. Pods of one controller share their spec object's amounts, and
-// most options hold few distinct ones, but adding a quantity is cheap enough not to look for them.
+// Sums are exact; only the total is rounded. Pods of one controller share their spec object's
+// amounts, and most options hold few distinct ones, but adding a quantity is cheap enough not to
+// look for them.
 Amounts RequestsOf(const std::vector<const model::Pod*>& pods) {
   model::Quantity cpu;
   model::Quantity memory;

@@ -1,5 +1,5 @@
-// price: the money for the nodes against what the pods on them are worth, with a preference for nodes whose
-// size suits the size of the cluster. Upstream's formula, to the constant.
+// price: the money for the nodes against what the pods on them are worth, with a preference for
+// nodes whose size suits the size of the cluster. Upstream's formula, to the constant.
 
 #include <cmath>
 #include <map>
@@ -11,9 +11,10 @@ namespace coppice::expanders::price {
 namespace {
 
 constexpr Duration kWindow = std::chrono::hours(1);
-constexpr double kNotExistingFactor = 2.0;    // a group that must be created first had better be cheap
-constexpr double kGpuUnfitness = 1000.0;      // never GPUs for pods that do not ask for any
-constexpr double kSuppressionNodes = 15.0;    // the preference fades as more nodes are bought at once
+constexpr double kNotExistingFactor =
+    2.0;                                  // a group that must be created first had better be cheap
+constexpr double kGpuUnfitness = 1000.0;  // never GPUs for pods that do not ask for any
+constexpr double kSuppressionNodes = 15.0;  // the preference fades as more nodes are bought at once
 
 // Without it, pods that ask for nothing would make any price infinitely bad.
 model::Pod StabilizationPod() {
@@ -58,9 +59,11 @@ bool HasGpus(const model::Node& node, std::string_view label) {
 
 class Price final : public expand::Expander {
  public:
-  explicit Price(const expand::ExpanderContext& context) : clock_(context.clock), groups_(*context.groups) {}
+  explicit Price(const expand::ExpanderContext& context)
+      : clock_(context.clock), groups_(*context.groups) {}
 
-  expand::Options Narrow(const expand::Options& options, const expand::Surroundings& around) override {
+  expand::Options Narrow(const expand::Options& options,
+                         const expand::Surroundings& around) override {
     const TimePoint now = clock_.Now();
     const TimePoint then = now + kWindow;
     const auto stabilization = groups_.PodPrice(StabilizationPod(), now, then);
@@ -115,13 +118,14 @@ class Price final : public expand::Expander {
 }  // namespace
 
 void Register(expand::ExpanderRegistry& registry) {
-  registry.Add("price",
-               [](const expand::ExpanderContext& context) -> Result<std::unique_ptr<expand::Expander>> {
-                 if (context.groups == nullptr) {
-                   return FailedPrecondition("there is no cloud whose prices could be asked for");
-                 }
-                 return std::unique_ptr<expand::Expander>(std::make_unique<Price>(context));
-               });
+  registry.Add(
+      "price",
+      [](const expand::ExpanderContext& context) -> Result<std::unique_ptr<expand::Expander>> {
+        if (context.groups == nullptr) {
+          return FailedPrecondition("there is no cloud whose prices could be asked for");
+        }
+        return std::unique_ptr<expand::Expander>(std::make_unique<Price>(context));
+      });
 }
 
 }  // namespace coppice::expanders::price

@@ -1,7 +1,8 @@
-// priority: groups in the order that the operator wrote into a ConfigMap, read anew for every decision.
+// priority: groups in the order that the operator wrote into a ConfigMap, read anew for every
+// decision.
 //
-// A bad or missing map changes nothing about the options and says so in an event: an autoscaler that stops
-// buying because of a typo is worse than one that buys the second best.
+// A bad or missing map changes nothing about the options and says so in an event: an autoscaler
+// that stops buying because of a typo is worse than one that buys the second best.
 
 #include <re2/re2.h>
 
@@ -25,36 +26,86 @@ Result<int64_t> PriorityOf(const std::string& key) {
   const char* begin = key.data() + (key.starts_with('+') ? 1 : 0);
   const char* end = key.data() + key.size();
   const auto [rest, error] = std::from_chars(begin, end, value);
-  if (error != std::errc() || rest != end) return InvalidArgument("priority '" + key + "' is not a number");
+  if (error != std::errc() || rest != end)
+    return InvalidArgument("priority '" + key + "' is not a number");
   return value;
 }
 
-Result<std::unique_ptr<re2::RE2>> Compile(const std::string& pattern) {
+// In Go's words where they differ from RE2's: operators search for these texts.
+std::string_view Complaint(re2::RE2::ErrorCode code) {
+  switch (code) {
+    case re2::RE2::ErrorMissingBracket:
+      return "missing closing ]";
+    case re2::RE2::ErrorMissingParen:
+      return "missing closing )";
+    case re2::RE2::ErrorUnexpectedParen:
+      return "unexpected )";
+    case re2::RE2::ErrorBadEscape:
+      return "invalid escape sequence";
+    case re2::RE2::ErrorBadCharRange:
+      return "invalid character class range";
+    case re2::RE2::ErrorRepeatArgument:
+      return "missing argument to repetition operator";
+    case re2::RE2::ErrorRepeatSize:
+      return "invalid repeat count";
+    case re2::RE2::ErrorRepeatOp:
+      return "invalid nested repetition operator";
+    case re2::RE2::ErrorTrailingBackslash:
+      return "trailing backslash at end of expression";
+    default:
+      return "invalid expression";
+  }
+}
+
+Result<std::unique_ptr<re2::RE2>> Compile(const std::string& priority, const std::string& pattern) {
   auto compiled = std::make_unique<re2::RE2>(pattern, re2::RE2::Quiet);
   if (!compiled->ok()) {
-    return InvalidArgument("'" + pattern + "' is no regular expression: " + compiled->error());
+    return InvalidArgument(
+        "Can't compile regexp rule for priority " + priority + " and rule " + pattern +
+        ": error parsing regexp: " + std::string(Complaint(compiled->error_code())) + ": `" +
+        compiled->error_arg() + "`");
   }
   return compiled;
 }
 
+// The texts are upstream's where there is one: they end up in events that people search for.
+Status Unparsable(std::string_view why) {
+  std::string text = "Can't parse YAML with priorities in the configmap: ";
+  if (why.find("end of sequence flow not found") != std::string_view::npos) {
+    text += "error converting YAML to JSON: yaml: line 1: did not find expected ',' or ']'";
+  } else {
+    text += why;
+  }
+  return InvalidArgument(std::move(text));
+}
+
 // An int to a list of Go-style regular expressions.
 Result<Priorities> Parse(const std::string& text) {
-  if (text.empty()) return InvalidArgument("priority configuration is empty");
-  const yaml::Node root = TRY(yaml::Parse(text, kConfigMap));
+  if (text.empty()) {
+    return InvalidArgument("priority configuration in " + std::string(kConfigMap) +
+                           " configmap is empty; please provide valid configuration");
+  }
+  const auto parsed = yaml::Parse(text, kConfigMap, yaml::Duplicates::kLastWins);
+  if (!parsed.ok()) return Unparsable(parsed.status().message());
+  const yaml::Node& root = *parsed;
   Priorities priorities;
-  if (root.kind() == yaml::Node::Kind::kNull || root.kind() == yaml::Node::Kind::kAbsent) return priorities;
+  if (root.kind() == yaml::Node::Kind::kNull || root.kind() == yaml::Node::Kind::kAbsent)
+    return priorities;
   if (root.kind() != yaml::Node::Kind::kMap) return InvalidArgument("priorities are no map");
   for (const auto& [key, list] : root.entries()) {
     auto& patterns = priorities[TRY(PriorityOf(key))];
     if (list.kind() == yaml::Node::Kind::kNull) continue;
     if (list.kind() != yaml::Node::Kind::kList) {
-      return InvalidArgument("priority " + key + " has no list of expressions");
+      return Unparsable(
+          "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go "
+          "value of "
+          "type []string");
     }
     for (const yaml::Node& item : list.items()) {
       if (item.kind() != yaml::Node::Kind::kScalar && item.kind() != yaml::Node::Kind::kNull) {
         return InvalidArgument("priority " + key + " lists something that is no text");
       }
-      patterns.push_back(TRY(Compile(item.scalar())));
+      patterns.push_back(TRY(Compile(key, item.scalar())));
     }
   }
   return priorities;
@@ -69,20 +120,23 @@ bool MatchesAny(const std::string& group, const std::vector<std::unique_ptr<re2:
 
 class Priority final : public expand::Expander {
  public:
-  expand::Options Narrow(const expand::Options& options, const expand::Surroundings& around) override {
+  expand::Options Narrow(const expand::Options& options,
+                         const expand::Surroundings& around) override {
     if (options.empty()) return {};
     const auto text = around.config_map(kConfigMap, kKey);
     if (!text.ok()) {
       if (text.code() == Code::kFailedPrecondition) {
         around.warn("PriorityConfigMapInvalid",
-                    "Wrong configmap for priority expander, doesn't contain priorities key. Ignoring update.");
+                    "Wrong configmap for priority expander, doesn't contain priorities key. "
+                    "Ignoring update.");
       }
       return options;
     }
     const auto priorities = Parse(*text);
     if (!priorities.ok()) {
-      around.warn("PriorityConfigMapInvalid", "Wrong configuration for priority expander: " +
-                                                  priorities.status().message() + ". Ignoring update.");
+      around.warn("PriorityConfigMapInvalid",
+                  "Wrong configuration for priority expander: " + priorities.status().message() +
+                      ". Ignoring update.");
       return options;
     }
     int64_t highest = -1;  // so a priority below -1 never wins
@@ -107,7 +161,8 @@ class Priority final : public expand::Expander {
     }
     if (!best.empty()) return best;
     around.warn("PriorityConfigMapNoGroupMatched",
-                "Priority expander: no priorities info found for any of the expansion options. No options filtered.");
+                "Priority expander: no priorities info found for any of the expansion options. No "
+                "options filtered.");
     return options;
   }
 };
