@@ -121,7 +121,6 @@ class ScaleDownPlanner {
   std::vector<DrainRule> rules_;
   pack::Placer placer_;
   std::vector<std::pair<std::string, Entry>> unneeded_;  // in the order of the last evaluation
-  std::set<std::string> previous_;                       // names of the evaluation before
   struct Remembered {
     TimePoint until;
     uint64_t pods = 0;  // fingerprint of what was on the node

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "app/plugins.h"
 #include "cluster/snapshot.h"
 #include "fit/chain.h"
 #include "fit/find.h"
 #include "fit/scheduler_config.h"
+#include "test/replay/parts.h"
 #include "test/replay/replay.h"
 #include "wire/wire.h"
 
@@ -28,13 +28,8 @@ using cluster::PodIndex;
 
 // The chain of a configuration; cases without one share the default chain.
 std::shared_ptr<const fit::Chain> ChainFor(const std::string& config) {
-  static app::Plugins* const kPlugins = [] {
-    auto* plugins = new app::Plugins;
-    app::RegisterDiscoveredPlugins(*plugins);
-    return plugins;
-  }();
   const auto make = [](const fit::SchedulerConfig& scheduler) {
-    auto chain = fit::Chain::Create(kPlugins->filters, scheduler);
+    auto chain = fit::Chain::Create(ThePlugins().filters, scheduler);
     if (!chain.ok()) throw std::runtime_error(chain.status().ToString());
     return std::make_shared<const fit::Chain>(std::move(chain).value());
   };
