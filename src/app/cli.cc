@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,12 +59,26 @@ int Parse(CLI::App& app, int argc, char** argv) {
   return -1;
 }
 
+// Commands that read their own arguments.
+struct OwnFlags {
+  std::string_view name;
+  const char* help;
+  int (*run)(const std::vector<std::string>& args, Plugins& plugins);
+};
+constexpr OwnFlags kOwnFlags[] = {
+    {"expander", "serve built-in expanders over Cluster Autoscaler's gRPC protocol", RunExpander},
+    {"simulate", "what would the autoscaler do with this cluster dump, and why", RunSimulate},
+};
+
 }  // namespace
 
 int Main(int argc, char** argv, Plugins& plugins) {
   if (const Status registered = plugins.clouds.Check(); !registered.ok()) {
     std::fprintf(stderr, "coppice: %s\n", registered.message().c_str());
     return 1;
+  }
+  for (const OwnFlags& command : kOwnFlags) {
+    if (argc > 1 && argv[1] == command.name) return command.run({argv + 2, argv + argc}, plugins);
   }
   CLI::App app("Coppice makes a Kubernetes cluster grow and shrink.", "coppice");
   app.set_version_flag("--version", std::string("coppice ") + kVersion);
@@ -92,6 +107,9 @@ int Main(int argc, char** argv, Plugins& plugins) {
   run_app->add_option("--seed", run.seed, "of the load and of the cloud's faults")
       ->capture_default_str();
   run_app->add_flag("--verbose", run.verbose, "a line for every call");
+
+  for (const OwnFlags& command : kOwnFlags)
+    app.add_subcommand(std::string(command.name), command.help);
 
   if (const int code = Parse(app, argc, argv); code >= 0) return code;
   if (provider_app->parsed()) {

@@ -35,4 +35,9 @@ struct RunCommand {
 // An hour of scaling on the simulated cloud, over the real wire, on a simulated clock.
 int RunDemo(const RunCommand& command, Plugins& plugins);
 
+// Commands that read their arguments themselves, because the autoscaler's flags are a table of
+// their own (autoscale/flags.h). `args` is what follows the command's name.
+int RunExpander(const std::vector<std::string>& args, Plugins& plugins);
+int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
+
 }  // namespace coppice::app

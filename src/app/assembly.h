@@ -1,0 +1,56 @@
+// The autoscaler put together from flags and plug-ins: the same for a model cluster (`coppice
+// run`), for a dump (`coppice simulate`) and for a real one (`coppice run --kubeconfig`). They
+// differ in who feeds the World and who is behind the Writer.
+//
+// Lives on the decision thread.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "app/plugins.h"
+#include "autoscale/engine.h"
+#include "autoscale/flags.h"
+#include "base/metrics.h"
+#include "base/pool.h"
+
+namespace coppice::app {
+
+// What the process lends: all references outlive the assembly.
+struct AssemblyParts {
+  autoscale::FlagValues flags;
+  const Plugins& plugins;
+  cluster::World& world;
+  cluster::Writer& writer;
+  Executor& executor;
+  Workers& workers;  // for the cloud's slow calls
+  Rng& rng;
+  const Log& log;
+  Metrics& metrics;
+  // Who owns the machines; null: made from --cloud-provider and --cloud-config.
+  cloud::NodeGroups* groups = nullptr;
+  // How old the view of the cluster is; null: always fresh.
+  std::function<Duration()> view_age = nullptr;
+};
+
+class Assembly {
+ public:
+  // Refuses, in a sentence, what is not registered or cannot be opened. No network beyond what
+  // opening the provider needs.
+  static Result<std::unique_ptr<Assembly>> Create(AssemblyParts parts);
+  virtual ~Assembly() = default;
+
+  virtual autoscale::Engine& engine() = 0;
+  virtual cloud::NodeGroups& groups() = 0;
+};
+
+// The provider that --cloud-provider names: a registered node group provider (externalgrpc), or a
+// registered cloud, whose --cloud-config is then a file as `coppice provider` reads it. Several,
+// separated by commas, with `--cloud-config=NAME=FILE,NAME=FILE`, stand behind one loop.
+Result<std::unique_ptr<cloud::NodeGroups>> OpenNodeGroups(const autoscale::FlagValues& flags,
+                                                          const Plugins& plugins, Clock& clock,
+                                                          Rng& rng, const Log& log,
+                                                          Metrics& metrics);
+
+}  // namespace coppice::app
