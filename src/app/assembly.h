@@ -24,7 +24,7 @@ struct AssemblyParts {
   cluster::World& world;
   cluster::Writer& writer;
   Executor& executor;
-  Workers& workers;  // for the cloud's slow calls
+  Workers& workers;  // for the cloud's slow calls and expanders that ask somebody else
   Rng& rng;
   const Log& log;
   Metrics& metrics;
@@ -32,6 +32,10 @@ struct AssemblyParts {
   cloud::NodeGroups* groups = nullptr;
   // How old the view of the cluster is; null: always fresh.
   std::function<Duration()> view_age = nullptr;
+  // Who calls the API of a cloud that this program drives itself; null: threads of its own. On a
+  // simulated clock nobody may wait for another thread: InlineWorkers.
+  Workers* cloud_workers = nullptr;
+  bool first_of_tie = false;  // no lot among equally good options
 };
 
 class Assembly {
@@ -51,6 +55,7 @@ class Assembly {
 Result<std::unique_ptr<cloud::NodeGroups>> OpenNodeGroups(const autoscale::FlagValues& flags,
                                                           const Plugins& plugins, Clock& clock,
                                                           Rng& rng, const Log& log,
-                                                          Metrics& metrics);
+                                                          Metrics& metrics,
+                                                          Workers* cloud_workers = nullptr);
 
 }  // namespace coppice::app

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/config_watch.h"
+#include "app/open_cloud.h"
 #include "base/pool.h"
 #include "cloud/cloud_node_groups.h"
 #include "grpc/interceptors.h"
@@ -30,28 +31,6 @@ constexpr size_t kQueuedOrders = 100'000;
 
 std::string Seconds(Duration duration) {
   return std::to_string(duration / std::chrono::seconds(1)) + " s";
-}
-
-Result<std::unique_ptr<cloud::Cloud>> MakeCloud(const ProviderConfig& config,
-                                                const ProviderContext& context) {
-  if (context.plugins.clouds.names().empty()) {
-    return FailedPrecondition(
-        "this program was built without any cloud; build it with one (docs/extending/cloud.md) or "
-        "use a build that has "
-        "the built-in ones");
-  }
-  yaml::Problems problems;
-  auto cloud =
-      context.plugins.clouds.Make(config.cloud_kind, cloud::CloudContext{.clock = context.clock,
-                                                                         .rng = context.rng,
-                                                                         .log = context.log,
-                                                                         .metrics = context.metrics,
-                                                                         .config = config.cloud,
-                                                                         .problems = problems});
-  for (const yaml::Problem& problem : problems.all()) {
-    if (problem.severity == yaml::Severity::kWarning) context.log.Warning(problem.ToString());
-  }
-  return std::move(cloud).Context("cloud '" + config.cloud_kind + "'");
 }
 
 }  // namespace
@@ -81,7 +60,7 @@ struct Provider::State {
   std::string refresh_error;  // of the last refresh that we made ourselves
 
   Status Open();
-  Status CheckAgainstCloud(const std::vector<cloud::GroupConfig>& groups_to_check) const;
+  Status Check(const std::vector<cloud::GroupConfig>& groups_to_check) const;
   Status OpenGrpc();
   Status OpenHttp();
   net::ServerResponse AnswerHttp(const net::ServerRequest& request) const;
@@ -92,26 +71,9 @@ struct Provider::State {
   Status Apply(const ProviderConfig& next);
 };
 
-// A sentence per mistake that only the cloud can tell: a flavor, image, zone or network that is not
-// there.
-Status Provider::State::CheckAgainstCloud(
-    const std::vector<cloud::GroupConfig>& groups_to_check) const {
-  std::string mistakes;
-  for (const cloud::GroupConfig& group : groups_to_check) {
-    const auto found = cloud->Validate(group, Deadline::In(context.clock, options.refresh_timeout));
-    if (!found.ok()) {
-      if (found.code() == Code::kUnauthenticated || found.code() == Code::kPermissionDenied)
-        return found.status();
-      // The cloud is away. We start nevertheless, not ready, and get ready when it is back.
-      context.log.Warning("configuration could not be checked against the cloud",
-                          {{"group", group.name}, {"error", found.status()}});
-      return Status::Ok();
-    }
-    for (const std::string& mistake : *found)
-      mistakes += "\nnode group '" + group.name + "': " + mistake;
-  }
-  if (mistakes.empty()) return Status::Ok();
-  return InvalidArgument(options.config_path + " does not fit the cloud:" + mistakes);
+Status Provider::State::Check(const std::vector<cloud::GroupConfig>& groups_to_check) const {
+  return CheckAgainstCloud(*cloud, groups_to_check, options.config_path, options.refresh_timeout,
+                           context.clock, context.log);
 }
 
 Status Provider::State::Open() {
@@ -126,8 +88,12 @@ Status Provider::State::Open() {
   }
   TRY(grpc::CheckListen(
       {.listen = config.listen, .certificates = certificates, .insecure = options.insecure}));
-  cloud = TRY(MakeCloud(config, context));
-  TRY(CheckAgainstCloud(config.groups));
+  cloud = TRY(OpenCloud(config, {.plugins = context.plugins,
+                                 .clock = context.clock,
+                                 .rng = context.rng,
+                                 .log = context.log,
+                                 .metrics = context.metrics}));
+  TRY(Check(config.groups));
   cloud_workers = std::make_unique<Pool>(kParallelCloudCalls, kQueuedOrders);
   groups = TRY(cloud::CloudNodeGroups::Create(
       {.cloud = *cloud,
@@ -243,7 +209,7 @@ Status Provider::State::Apply(const ProviderConfig& next) {
   std::ranges::copy_if(next.groups, std::back_inserter(changed), [&](const auto& group) {
     return std::ranges::find(config.groups, group) == config.groups.end();
   });
-  TRY(CheckAgainstCloud(changed));
+  TRY(Check(changed));
   TRY(groups->Reconfigure(next.groups));
   if (next.listen != config.listen || next.tls != config.tls ||
       next.cluster_tag != config.cluster_tag || next.cloud_kind != config.cloud_kind ||

@@ -1,0 +1,105 @@
+// --cloud-provider and --cloud-config: from names to the provider behind the loop.
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "app/assembly.h"
+#include "app/driven_cloud.h"
+#include "base/strings.h"
+#include "cloud/node_groups_context.h"
+
+namespace coppice::app {
+namespace {
+
+// What upstream's own builds accept. They are Go code, so we do not have them; each can be put
+// behind an externalgrpc server.
+constexpr std::array<std::string_view, 33> kUpstreamProviders = {
+    "alicloud",      "aws",        "azure",       "baiducloud", "bizflycloud", "brightbox",
+    "cherryservers", "civo",       "cluster-api", "clusterapi", "coreweave",   "digitalocean",
+    "equinixmetal",  "exoscale",   "gce",         "hetzner",    "huaweicloud", "ionoscloud",
+    "kamatera",      "kubemark",   "kwok",        "linode",     "magnum",      "oci",
+    "oci-oke",       "ovhcloud",   "packet",      "rancher",    "scaleway",    "tencentcloud",
+    "utho",          "volcengine", "vultr"};
+
+std::string WhatThereIs(const Plugins& plugins) {
+  std::vector<std::string> names = plugins.node_groups.names();
+  std::ranges::copy(plugins.clouds.names(), std::back_inserter(names));
+  std::ranges::sort(names);
+  return names.empty() ? "this build has none" : "there are: " + Join(names, ", ");
+}
+
+Status Unknown(const std::string& name, const Plugins& plugins) {
+  std::string text;
+  if (name.empty()) {
+    text = "it must name a provider; " + WhatThereIs(plugins);
+  } else if (std::ranges::find(kUpstreamProviders, name) != kUpstreamProviders.end()) {
+    text = "'" + name +
+           "' is a provider of upstream's own build; drive it through an externalgrpc provider "
+           "(--cloud-provider=externalgrpc with its address in --cloud-config); " +
+           WhatThereIs(plugins);
+  } else {
+    std::vector<std::string> names = plugins.node_groups.names();
+    std::ranges::copy(plugins.clouds.names(), std::back_inserter(names));
+    const std::string nearest = Nearest(name, names);
+    text = "no provider '" + name + "' is registered; " + WhatThereIs(plugins) +
+           (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+  }
+  return NotFound(std::move(text)).Context("--cloud-provider=" + name);
+}
+
+struct Opener {
+  const autoscale::FlagValues& flags;
+  const OpenCloudContext& context;
+  Workers* cloud_workers;
+
+  Result<std::unique_ptr<cloud::NodeGroups>> Open(const std::string& name,
+                                                  const std::string& config,
+                                                  std::vector<std::string> limits) const {
+    const Plugins& plugins = context.plugins;
+    if (plugins.node_groups.Has(name)) {
+      if (!limits.empty()) {
+        context.log.Warning(
+            "--nodes has no effect: this provider brings its groups and their limits",
+            {{"provider", name}});
+      }
+      return plugins.node_groups
+          .Make(name, cloud::NodeGroupsContext{.clock = context.clock,
+                                               .log = context.log,
+                                               .metrics = context.metrics,
+                                               .cloud_config = config})
+          .Context("--cloud-provider=" + name);
+    }
+    if (!plugins.clouds.Has(name)) return Unknown(name, plugins);
+    return DriveCloud({.cloud = name,
+                       .config_path = config,
+                       .limits = std::move(limits),
+                       .workers = cloud_workers},
+                      context)
+        .Context("--cloud-provider=" + name);
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<cloud::NodeGroups>> OpenNodeGroups(const autoscale::FlagValues& flags,
+                                                          const Plugins& plugins, Clock& clock,
+                                                          Rng& rng, const Log& log,
+                                                          Metrics& metrics,
+                                                          Workers* cloud_workers) {
+  TRY(plugins.clouds.Check());
+  TRY(plugins.node_groups.Check());
+  if (!flags.node_group_auto_discovery.empty()) {
+    return InvalidArgument(
+        "--node-group-auto-discovery: groups come from the provider; remove the flag");
+  }
+  const OpenCloudContext context{
+      .plugins = plugins, .clock = clock, .rng = rng, .log = log, .metrics = metrics};
+  const Opener opener{flags, context, cloud_workers};
+  const std::vector<std::string> names = Split(flags.cloud_provider, ',');
+  if (names.size() < 2) return opener.Open(flags.cloud_provider, flags.cloud_config, flags.nodes);
+  return Unimplemented("several providers at once are not there yet");
+}
+
+}  // namespace coppice::app
