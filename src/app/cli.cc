@@ -66,17 +66,36 @@ struct OwnFlags {
   int (*run)(const std::vector<std::string>& args, Plugins& plugins);
 };
 constexpr OwnFlags kOwnFlags[] = {
+    {"run", "the autoscaler: on a model cluster, or with --kubeconfig or in a pod on a real one",
+     RunAutoscaler},
     {"expander", "serve built-in expanders over Cluster Autoscaler's gRPC protocol", RunExpander},
     {"simulate", "what would the autoscaler do with this cluster dump, and why", RunSimulate},
+    {"flags", nullptr, RunFlags},  // for tools/check_docs
 };
+
+// A registry that two plug-ins filled under one name ends the program before anything runs.
+Status CheckRegistries(const Plugins& plugins) {
+  TRY(plugins.clouds.Check());
+  TRY(plugins.node_groups.Check());
+  TRY(plugins.filters.Check());
+  TRY(plugins.expanders.Check());
+  return Status::Ok();
+}
+
+// Started under upstream's name, as its manifests do, the program is the autoscaler.
+bool CalledClusterAutoscaler(std::string_view path) {
+  return path.substr(path.rfind('/') + 1) == "cluster-autoscaler";
+}
 
 }  // namespace
 
 int Main(int argc, char** argv, Plugins& plugins) {
-  if (const Status registered = plugins.clouds.Check(); !registered.ok()) {
+  if (const Status registered = CheckRegistries(plugins); !registered.ok()) {
     std::fprintf(stderr, "coppice: %s\n", registered.message().c_str());
     return 1;
   }
+  if (argc > 0 && CalledClusterAutoscaler(argv[0]))
+    return RunAutoscaler({argv + 1, argv + argc}, plugins);
   for (const OwnFlags& command : kOwnFlags) {
     if (argc > 1 && argv[1] == command.name) return command.run({argv + 2, argv + argc}, plugins);
   }
@@ -101,23 +120,15 @@ int Main(int argc, char** argv, Plugins& plugins) {
   validate_app->add_option("FILE", validate.files, "configuration file of `coppice provider`")
       ->required();
 
-  RunCommand run;
-  auto* run_app = app.add_subcommand(
-      "run", "play an hour of scaling against the provider on the simulated cloud, in seconds");
-  run_app->add_option("--seed", run.seed, "of the load and of the cloud's faults")
-      ->capture_default_str();
-  run_app->add_flag("--verbose", run.verbose, "a line for every call");
-
   for (const OwnFlags& command : kOwnFlags)
-    app.add_subcommand(std::string(command.name), command.help);
+    if (command.help != nullptr) app.add_subcommand(std::string(command.name), command.help);
 
   if (const int code = Parse(app, argc, argv); code >= 0) return code;
   if (provider_app->parsed()) {
     provider.log_level = klog.level();
     return RunProvider(provider, plugins);
   }
-  if (validate_app->parsed()) return RunValidate(validate, plugins);
-  return RunDemo(run, plugins);
+  return RunValidate(validate, plugins);
 }
 
 }  // namespace coppice::app

@@ -18,10 +18,10 @@ struct Outcome {
   std::string err;
 };
 
-Outcome Invoke(std::vector<std::string> arguments) {
+Outcome Invoke(std::vector<std::string> arguments, const std::string& name = "coppice") {
   Plugins plugins;
   RegisterDiscoveredPlugins(plugins);
-  arguments.insert(arguments.begin(), "coppice");
+  arguments.insert(arguments.begin(), name);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   testing::internal::CaptureStdout();
@@ -72,6 +72,23 @@ TEST(CliTest, ValidateJudgesEveryFile) {
   EXPECT_EQ(both.code, 1);
   EXPECT_THAT(both.err, HasSubstr("did you mean 'flavor'"));
   EXPECT_EQ(Invoke({"validate", dir.At("absent.yaml")}).code, 1);
+}
+
+TEST(CliTest, RunTakesTheAutoscalersFlags) {
+  const Outcome help = Invoke({"run", "--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* text : {"Scale-up:", "Scale-down:", "--max-nodes-total", "--expander"})
+    EXPECT_THAT(help.out, HasSubstr(text));
+  const Outcome wrong = Invoke({"run", "--scan-intervall=10s"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean --scan-interval"));
+}
+
+TEST(CliTest, UnderUpstreamsNameTheProgramIsTheAutoscaler) {
+  const Outcome wrong = Invoke({"--estimator=oldbinpacking"}, "./bin/cluster-autoscaler");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--estimator"));
+  EXPECT_THAT(Invoke({"--help"}, "cluster-autoscaler").out, HasSubstr("--max-nodes-total"));
 }
 
 TEST(CliTest, ACloudRegisteredTwiceIsFoundBeforeAnythingRuns) {

@@ -35,6 +35,12 @@ struct RunCommand {
 // An hour of scaling on the simulated cloud, over the real wire, on a simulated clock.
 int RunDemo(const RunCommand& command, Plugins& plugins);
 
+// `coppice run`, and the program under the name cluster-autoscaler: the autoscaler on a model
+// cluster or on a real one. Its flags are those of autoscale/flags.h beside a few of its own.
+int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins);
+// Prints the table of the autoscaler's flags, for people or (--markdown) for docs/flags.md.
+int RunFlags(const std::vector<std::string>& args, Plugins& plugins);
+
 // Commands that read their arguments themselves, because the autoscaler's flags are a table of
 // their own (autoscale/flags.h). `args` is what follows the command's name.
 int RunExpander(const std::vector<std::string>& args, Plugins& plugins);

@@ -15,6 +15,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/demo_client.h"
 #include "app/provider_config.h"
+#include "autoscale/flags.h"
 #include "base/fake_clock.h"
 #include "base/pool.h"
 #include "base/rng.h"
@@ -201,6 +202,31 @@ int RunDemo(const RunCommand& command, Plugins& plugins) {
     return 1;
   }
   return 0;
+}
+
+int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
+  RunCommand run;
+  std::vector<std::string> rest;
+  for (const std::string& arg : args) {
+    if (arg == "--help" || arg == "-h") {
+      std::printf("coppice run [--seed=N] [--verbose] [FLAGS]\n%s",
+                  autoscale::FlagsAsHelp().c_str());
+      return 0;
+    }
+    if (arg == "--verbose") {
+      run.verbose = true;
+    } else if (arg.starts_with("--seed=")) {
+      run.seed = std::strtoull(arg.c_str() + 7, nullptr, 10);
+    } else {
+      rest.push_back(arg);
+    }
+  }
+  const auto flags = autoscale::ParseFlags(rest);
+  if (!flags.ok()) {
+    std::fprintf(stderr, "coppice run: %s\n", flags.status().message().c_str());
+    return 2;
+  }
+  return RunDemo(run, plugins);
 }
 
 }  // namespace coppice::app
