@@ -149,6 +149,10 @@ struct Options {
   Duration pending_pods_batching_timeout = std::chrono::minutes(4);
 
   Deviations deviations;
+
+  // How many questions to the filters a pass may spend on what would have helped the pods that
+  // nothing helps. Below zero: as many as it takes, and everything else is told in full, too.
+  int explain_checks = 200;
 };
 
 }  // namespace coppice::autoscale

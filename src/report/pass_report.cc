@@ -80,6 +80,48 @@ std::string_view ToString(Unremovable reason) {
       return "BlockedByOnCompletionPod";
     case Unremovable::kFused:
       return "Fused";
+    case Unremovable::kGroupDelayed:
+      return "GroupDelayed";
+    case Unremovable::kCooldown:
+      return "Cooldown";
+    case Unremovable::kNextPass:
+      return "NextPass";
+  }
+  return "Unknown";
+}
+
+std::string_view ToString(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::kLowerRequest:
+      return "LowerRequest";
+    case ChangeKind::kTolerate:
+      return "Tolerate";
+    case ChangeKind::kAllowLabel:
+      return "AllowLabel";
+    case ChangeKind::kDropLabelDemand:
+      return "DropLabelDemand";
+    case ChangeKind::kDropHostPorts:
+      return "DropHostPorts";
+    case ChangeKind::kRaiseSkew:
+      return "RaiseSkew";
+    case ChangeKind::kDropSpread:
+      return "DropSpread";
+    case ChangeKind::kDropAffinity:
+      return "DropAffinity";
+    case ChangeKind::kDropAntiAffinity:
+      return "DropAntiAffinity";
+    case ChangeKind::kDropVolume:
+      return "DropVolume";
+    case ChangeKind::kRaiseMaxSize:
+      return "RaiseMaxSize";
+    case ChangeKind::kRaiseNodesTotal:
+      return "RaiseNodesTotal";
+    case ChangeKind::kRaiseLimit:
+      return "RaiseLimit";
+    case ChangeKind::kRaiseMaxPods:
+      return "RaiseMaxPods";
+    case ChangeKind::kWait:
+      return "Wait";
   }
   return "Unknown";
 }

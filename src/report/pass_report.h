@@ -38,12 +38,55 @@ struct GroupResize {
   friend bool operator==(const GroupResize&, const GroupResize&) = default;
 };
 
+// One thing that would have to be otherwise for a group to take a pod: as data, so that it can be
+// applied and tried, and as a clause that goes on after "if".
+enum class ChangeKind {
+  // Of the pod.
+  kLowerRequest,      // of resource `subject`, by `amount` (cpu in thousandths)
+  kTolerate,          // the taint `subject`=`value`:`effect`
+  kAllowLabel,        // its node selector or affinity lets label `subject` be `value`
+  kDropLabelDemand,   // its node selector or affinity asks nothing of label `subject`
+  kDropHostPorts,     // it uses no host ports
+  kRaiseSkew,         // spread over `subject` allows a skew of `amount`
+  kDropSpread,        // spread over `subject` is no more than a wish
+  kDropAffinity,      // it need not be near the pods of its term for `subject`
+  kDropAntiAffinity,  // it may be near them
+  kDropVolume,        // without the volume `subject`
+  // Of the group or of the cluster's limits.
+  kRaiseMaxSize,     // of the group, to `amount`
+  kRaiseNodesTotal,  // --max-nodes-total, to `amount`
+  kRaiseLimit,       // of resource `subject` in the whole cluster, by `amount`
+  kRaiseMaxPods,     // pods per node of the group, by `amount`
+  kWait,             // until the group may be asked again: `amount` in nanoseconds, 0: unknown
+};
+std::string_view ToString(ChangeKind kind);  // "LowerRequest", ...
+
+struct Change {
+  ChangeKind kind = ChangeKind::kLowerRequest;
+  std::string subject = {};
+  std::string value = {};
+  std::string effect = {};
+  int64_t amount = 0;
+  std::string text = {};  // "its request of cpu were 500m smaller"
+  friend bool operator==(const Change&, const Change&) = default;
+};
+
+// What keeps a group from taking a kind of pods: all these changes together, tried out.
+struct NearMiss {
+  std::string group;
+  std::vector<Change> changes;
+  friend bool operator==(const NearMiss&, const NearMiss&) = default;
+};
+
 // Pods of one kind that nothing was bought for, and what every group had against them.
 struct Unhelped {
   std::vector<PodPtr> pods;
   std::map<std::string, model::Verdict> rejected;  // by group: the filter that refused
   std::shared_ptr<const std::map<std::string, std::vector<std::string>>>
       skipped;  // by group: not considered
+  // The nearest first. A group is missing if no change that is known of helps, and if the pass had
+  // no time to look (Options::explain_checks).
+  std::vector<NearMiss> misses = {};
 };
 
 // One option that was compared.
@@ -52,9 +95,23 @@ struct ConsideredOption {
   int nodes = 0;
   size_t pods = 0;
 };
+// What an expander measured of an option: "wastes 12.5%".
+struct Score {
+  std::string group;
+  double value = 0;
+  std::string text;
+};
 struct ExpanderStep {
   std::string expander;
   std::vector<std::string> survivors;
+  std::string note = {};  // what the expander had to say: why it kept all, for example
+  std::vector<Score> scores = {};
+};
+
+// A pending pod that needs no new node: one that exists or is on its way takes it.
+struct FittingPod {
+  PodPtr pod;
+  std::string node;
 };
 
 struct ScaleUp {
@@ -68,7 +125,10 @@ struct ScaleUp {
   std::vector<ExpanderStep> chosen_by;
   std::vector<std::string> failed_groups;
   std::string error;
-  std::string error_type;  // upstream's: cloudProviderError, transientError, ...
+  std::string error_type;           // upstream's: cloudProviderError, transientError, ...
+  std::string chosen;               // the group that won
+  bool by_lot = false;              // among equally good ones
+  std::vector<FittingPod> fitting;  // only if the pass was asked to tell (explain_checks < 0)
 };
 
 enum class ScaleDownResult {
@@ -101,6 +161,10 @@ enum class Unremovable {
   kNoNodeInfo,
   kBlockedByOnCompletionPod,
   kFused,  // ours: the planner wanted it gone, a fuse did not
+  // Ours, too, of nodes that upstream gives no reason for:
+  kGroupDelayed,  // its group was changed a short while ago (--scale-down-delay-type-local)
+  kCooldown,      // unneeded, but no node is removed for a while
+  kNextPass,      // may go, but so many at once are enough
 };
 std::string_view ToString(Unremovable reason);
 
@@ -121,11 +185,17 @@ struct StayingNode {
   std::string detail;           // the number or sentence that decided, for people
 };
 
+struct Move {
+  PodPtr pod;
+  std::string node;  // that would take it
+};
+
 struct RemovedNode {
   std::string node;
   std::string group;
   std::vector<PodPtr> evicted;
   Utilization utilization;
+  std::vector<Move> moves = {};  // where the plan has room for them; the scheduler decides
 };
 
 // How a deletion that was under way ended.
@@ -141,6 +211,8 @@ struct ScaleDown {
   std::vector<DeletionOutcome> outcomes;
   std::vector<std::string> unneeded;  // in the order in which they were found
   std::vector<StayingNode> staying;
+  // Those that upstream keeps without a word: no candidates, in a cool-down, one too many at once.
+  std::vector<StayingNode> held;
 };
 
 struct NodeCounts {
