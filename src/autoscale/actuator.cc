@@ -234,7 +234,8 @@ Task<void> Actuator::DeleteMachines(std::vector<std::string> nodes, std::string 
   std::string refusal;
   for (const std::string& node : nodes) {
     const cluster::NodePtr object = parts_.world.FindNode(node);
-    cloud::NodeRef ref{object ? object->spec.provider_id : "", node};
+    cloud::NodeRef ref{
+        .provider_id = object ? object->spec.provider_id : "", .name = node, .node = object};
     if (parts_.may_delete && refusal.empty()) refusal = parts_.may_delete(ref, group);
     refs.push_back(std::move(ref));
   }

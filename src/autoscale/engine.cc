@@ -99,7 +99,10 @@ cloud::ScalingOptions Engine::OptionsOf(std::string_view group) {
 }
 
 std::string Engine::GroupOf(const model::Node& node) {
-  const auto group = parts_.groups.GroupOf({node.spec.provider_id, node.metadata.name});
+  const auto group = parts_.groups.GroupOf(
+      {.provider_id = node.spec.provider_id,
+       .name = node.metadata.name,
+       .node = {std::shared_ptr<const void>(), &node}});  // lent for the call, so without an owner
   return group.ok() ? group->value_or("") : "";
 }
 

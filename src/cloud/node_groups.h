@@ -56,6 +56,9 @@ struct NodeRef {
   // Of a stand-in: why it is handed in ("unregistered", "create-error"), as upstream writes it into
   // the annotation k8s.io/cluster-autoscaler/fake-node-reason. Empty for a real node.
   std::string stand_in_reason = {};
+  // The Node itself where the caller has one, for providers that go by labels or annotations. Valid
+  // during the call; whoever wants it later copies what it needs. Null: nothing more is known.
+  std::shared_ptr<const model::Node> node = {};
 };
 
 // Every option has a value: what the group does not override is a copy of the caller's defaults.
