@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/client_unary_call.h>
 
+#include <climits>
 #include <mutex>
 #include <utility>
 
@@ -24,7 +25,11 @@ struct Channel::State {
     if (channel != nullptr && current == material) return channel;
     ::grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
-    arguments.SetMaxSendMessageSize(static_cast<int>(options.max_message_bytes));
+    arguments.SetMaxSendMessageSize(
+        options.max_send_bytes > INT_MAX ? -1 : static_cast<int>(options.max_send_bytes));
+    // The library would let two minutes pass before it tries a server again that was away.
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
     // Otherwise channels to one address share a connection, and with it the old certificates.
@@ -33,7 +38,7 @@ struct Channel::State {
     std::shared_ptr<::grpc::ChannelCredentials> credentials = ::grpc::InsecureChannelCredentials();
     if (current != nullptr) {
       RequireTls13();
-      credentials = ::grpc::SslCredentials({current->ca, current->key, current->cert});
+      credentials = ::grpc::SslCredentials({current->ca, current->key, current->cert});  // "": none
     }
     channel = ::grpc::CreateCustomChannel(options.address, credentials, arguments);
     material = std::move(current);

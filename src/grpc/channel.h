@@ -20,7 +20,9 @@ struct ChannelOptions {
   std::string address;                             // "host:port" or "unix:/path"
   std::shared_ptr<CertificateStore> certificates;  // null: plaintext
   std::string server_name;  // what the server's certificate must say; "": the host in `address`
-  size_t max_message_bytes = 64UL << 20;
+  size_t max_message_bytes = 64UL << 20;  // of an answer
+  // Of a request. Some protocols leave that limit to the server: SIZE_MAX is none.
+  size_t max_send_bytes = 64UL << 20;
 };
 
 class Channel {

@@ -72,13 +72,12 @@ std::string SubjectOf(const X509* certificate) {
 
 }  // namespace
 
-Result<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
-  TlsMaterial material;
+namespace {
+
+Status ReadIdentity(const TlsFiles& files, TlsMaterial& material) {
   material.cert = TRY(ReadFile(files.cert_file, "tls.certFile"));
   material.key = TRY(ReadFile(files.key_file, "tls.keyFile"));
-  material.ca = TRY(ReadFile(files.ca_file, "tls.caFile"));
   const Certificate certificate = TRY(FirstCertificate(material.cert, files.cert_file));
-  TRY(FirstCertificate(material.ca, files.ca_file));
   const Bio bio = Reader(material.key);
   // A passphrase cannot be asked for here; without the callback OpenSSL would ask the terminal.
   const Key key(PEM_read_bio_PrivateKey(
@@ -95,6 +94,22 @@ Result<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
   }
   material.subject = SubjectOf(certificate.get());
   material.not_after = ToTimePoint(X509_get0_notAfter(certificate.get()));
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
+  TlsMaterial material;
+  if (files.parts != TlsParts::kTrust) TRY(ReadIdentity(files, material));
+  if (files.parts != TlsParts::kIdentity) {
+    material.ca = TRY(ReadFile(files.ca_file, "tls.caFile"));
+    const Certificate authority = TRY(FirstCertificate(material.ca, files.ca_file));
+    if (files.parts == TlsParts::kTrust) {
+      material.subject = SubjectOf(authority.get());
+      material.not_after = ToTimePoint(X509_get0_notAfter(authority.get()));
+    }
+  }
   return material;
 }
 

@@ -18,21 +18,30 @@
 
 namespace coppice::grpc {
 
+// Which of the files there must be. Named and never guessed from what was left empty, or a
+// forgotten bundle would be a server that lets everybody in.
+enum class TlsParts {
+  kMutual,    // all: both sides show a certificate
+  kIdentity,  // certificate and key: a server that asks for no client certificate
+  kTrust,     // the bundle: a client that shows no certificate
+};
+
 struct TlsFiles {
   std::string cert_file;  // PEM, our certificate and its chain
   std::string key_file;   // PEM
   std::string ca_file;    // PEM, who may have signed the other side's certificate
+  TlsParts parts = TlsParts::kMutual;
 
   friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
 };
 
 // What the files held, checked: the key fits the certificate, the bundle has at least one
-// certificate.
+// certificate. What `parts` leaves out is empty.
 struct TlsMaterial {
   std::string cert;
   std::string key;
   std::string ca;
-  std::string subject;  // of our certificate, for the log
+  std::string subject;  // of our certificate, for the log; with kTrust of the bundle's first
   TimePoint not_after;
 };
 

@@ -1,0 +1,140 @@
+#include "grpc/server_tls.h"
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <cstring>
+
+namespace coppice::grpc {
+namespace {
+
+struct FreeOpenSsl {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, FreeOpenSsl>;
+
+Owned<BIO> Reader(const std::string& text) {
+  return Owned<BIO>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+int ChooseHttp2(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
+                unsigned int in_size, void*) {
+  static constexpr unsigned char kHttp2[] = {2, 'h', '2'};
+  unsigned char* chosen = nullptr;
+  const int found = SSL_select_next_proto(&chosen, out_size, kHttp2, sizeof kHttp2, in, in_size);
+  *out = chosen;
+  return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+std::string Text(const ASN1_STRING* value) {
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)),
+          static_cast<size_t>(ASN1_STRING_length(value))};
+}
+
+std::string NameOf(const GENERAL_NAME* name) {
+  int type = 0;
+  const void* value = GENERAL_NAME_get0_value(name, &type);
+  switch (type) {
+    case GEN_DNS:
+    case GEN_EMAIL:
+    case GEN_URI:
+      return Text(static_cast<const ASN1_STRING*>(value));
+    case GEN_IPADD: {
+      const std::string bytes = Text(static_cast<const ASN1_STRING*>(value));
+      char text[INET6_ADDRSTRLEN] = {};
+      inet_ntop(bytes.size() == 4 ? AF_INET : AF_INET6, bytes.data(), text, sizeof text);
+      return text;
+    }
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string TlsError() {
+  const unsigned long code = ERR_peek_last_error();
+  ERR_clear_error();
+  if (code == 0) return "connection closed";
+  const char* reason = ERR_reason_error_string(code);
+  return reason != nullptr ? reason : "error " + std::to_string(code);
+}
+
+Result<SslContextPtr> ServerContext(const TlsMaterial& material) {
+  SslContextPtr context(SSL_CTX_new(TLS_server_method()));
+  const auto failed = [](const std::string& what) { return Internal(what + ": " + TlsError()); };
+  if (context == nullptr) return failed("no TLS context");
+  SSL_CTX* tls = context.get();
+  SSL_CTX_set_min_proto_version(tls, TLS1_3_VERSION);
+  SSL_CTX_set_mode(tls, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                            SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_read_ahead(tls, 1);  // a record's header and body with one system call
+  SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(tls, 0);
+  SSL_CTX_set_alpn_select_cb(tls, &ChooseHttp2, nullptr);
+  SSL_CTX_set_verify(tls, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+
+  const Owned<BIO> chain = Reader(material.cert);
+  const Owned<X509> own(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
+  if (own == nullptr || SSL_CTX_use_certificate(tls, own.get()) != 1)
+    return failed("the certificate cannot be used");
+  while (X509* next = PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)) {
+    if (SSL_CTX_add0_chain_cert(tls, next) != 1) {
+      X509_free(next);
+      return failed("the certificate's chain cannot be used");
+    }
+  }
+  const Owned<BIO> key_text = Reader(material.key);
+  const Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(
+      key_text.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr));
+  if (key == nullptr || SSL_CTX_use_PrivateKey(tls, key.get()) != 1)
+    return failed("the key cannot be used");
+
+  const Owned<BIO> bundle = Reader(material.ca);
+  X509_STORE* store = SSL_CTX_get_cert_store(tls);
+  while (X509* authority = PEM_read_bio_X509(bundle.get(), nullptr, nullptr, nullptr)) {
+    const Owned<X509> held(authority);
+    if (X509_STORE_add_cert(store, authority) != 1 || SSL_CTX_add_client_CA(tls, authority) != 1)
+      return failed("an authority of the bundle cannot be used");
+  }
+  ERR_clear_error();  // the end of each file was reported as one
+  return context;
+}
+
+Result<SslPtr> ServerContexts::NewConnection(int fd) {
+  const auto current = store_->Current();
+  if (current != material_) {
+    context_ = TRY(ServerContext(*current));
+    material_ = current;
+  }
+  SslPtr ssl(SSL_new(context_.get()));
+  if (ssl == nullptr || SSL_set_fd(ssl.get(), fd) != 1)
+    return Internal("no TLS connection: " + TlsError());
+  SSL_set_accept_state(ssl.get());
+  return ssl;
+}
+
+std::vector<std::string> ClientNames(const SSL* ssl) {
+  X509* certificate = SSL_get0_peer_certificate(ssl);
+  if (certificate == nullptr) return {};
+  std::vector<std::string> names;
+  const Owned<GENERAL_NAMES> alternatives(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
+    std::string name = NameOf(sk_GENERAL_NAME_value(alternatives.get(), i));
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+  if (!names.empty()) return names;  // the common name is only the fallback, as everywhere in TLS
+  const X509_NAME* subject = X509_get_subject_name(certificate);
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;)
+    names.push_back(Text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
+  return names;
+}
+
+}  // namespace coppice::grpc
