@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/executor.h"
+#include "base/on_worker.h"
 #include "base/pool.h"
 #include "cloud/node_groups.h"
 
@@ -30,6 +31,10 @@ class CloudCalls {
   Task<Status> Increase(std::string group, int delta, bool all_or_nothing);
   Task<Status> Delete(std::string group, std::vector<cloud::NodeRef> nodes);
   Task<Status> DecreaseTarget(std::string group, int delta);
+  // Anything else that waits for the outside (base/on_worker.h).
+  Task<Status> Elsewhere(std::function<void()> work) {
+    return OnWorker(workers_, executor_, std::move(work));
+  }
 
  private:
   Task<Status> Run(std::function<Status()> call);

@@ -63,7 +63,8 @@ Engine::Engine(Parts parts)
       pending_placer_(search_),
       up_({parts_.options, parts_.groups, templates_, state_, search_, parts_.expanders,
            parts_.executor.clock(), [this](std::string_view group) { return OptionsOf(group); },
-           parts_.first_of_tie}),
+           parts_.first_of_tie,
+           [this](std::function<void()> work) { return parts_.cloud.Elsewhere(std::move(work)); }}),
       down_({parts_.options, parts_.groups, parts_.world, search_, parts_.executor.clock(),
              [this](std::string_view group) { return OptionsOf(group); }}),
       actuator_(

@@ -240,7 +240,7 @@ Task<void> Engine::ScaleUp(PassState& pass) {
       parts_.executor.clock().Now() + parts_.options.salvo_scale_up_budget;
   for (int round = 0;; ++round) {
     const expand::Surroundings around = Around();
-    ScaleUpPlan plan = up_.Plan(pass.pending, pass.all_nodes, around, pass.now);
+    ScaleUpPlan plan = co_await up_.Plan(pass.pending, pass.all_nodes, around, pass.now);
     for (const PlannedEvent& event : plan.events) StatusEvent(event.type, event.reason, event.text);
     if (plan.resizes.empty()) {
       // A plan that a limit reduced to nothing is still a success upstream: it asked for no more

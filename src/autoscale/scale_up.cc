@@ -274,10 +274,10 @@ void ScaleUpPlanner::Balance(Draft& draft, int nodes, TimePoint now) {
   }
 }
 
-ScaleUpPlan ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
-                                 const std::vector<Quotas::NodeOf>& nodes,
-                                 const expand::Surroundings& around, TimePoint now,
-                                 bool all_or_nothing) {
+Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
+                                       const std::vector<Quotas::NodeOf>& nodes,
+                                       const expand::Surroundings& around, TimePoint now,
+                                       bool all_or_nothing) {
   Draft draft;
   ScaleUpPlan& plan = draft.plan;
   plan.all_or_nothing = all_or_nothing;
@@ -293,7 +293,7 @@ ScaleUpPlan ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
                  "could not get upcoming nodes: failed to find template node for node group " +
                      upcoming.group,
                  "internalError");
-    return std::move(plan);
+    co_return std::move(plan);
   }
   draft.quotas = Quotas::ToMaxima(parts_.options, nodes, parts_.groups.GpuLabel());
   FilterGroups(draft, now);
@@ -302,18 +302,19 @@ ScaleUpPlan ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
   ComputeOptions(draft);
   if (draft.options.empty()) {
     EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
-    return std::move(plan);
+    co_return std::move(plan);
   }
 
   expand::Options options;
   for (const auto& option : draft.options) options.push_back(&option);
-  const expand::Choice choice = parts_.expanders.Choose(options, around, parts_.first_of_tie);
+  const expand::Choice choice = co_await parts_.expanders.ChooseElsewhere(
+      options, around, parts_.elsewhere, parts_.first_of_tie);
   for (const auto& step : choice.steps)
-    plan.report.chosen_by.push_back({step.expander, step.survivors});
+    plan.report.chosen_by.push_back({step.expander, step.survivors, step.note});
   if (choice.chosen == nullptr || choice.chosen->node_count <= 0) {
     GiveUpAll(plan.kinds, kFilteredOut);
     EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
-    return std::move(plan);
+    co_return std::move(plan);
   }
   const expand::Option& best = *choice.chosen;
   plan.chosen = best.group;
@@ -324,14 +325,15 @@ ScaleUpPlan ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
     }
   }
   int wanted = best.node_count;
-  if (!Cap(draft, wanted, static_cast<int>(draft.node_count), best.group)) return std::move(plan);
+  if (!Cap(draft, wanted, static_cast<int>(draft.node_count), best.group))
+    co_return std::move(plan);
   if (all_or_nothing && wanted < best.node_count) {
     GiveUpAll(plan.kinds, kAllOrNothing);
     EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
-    return std::move(plan);
+    co_return std::move(plan);
   }
   Balance(draft, wanted, now);
-  return std::move(plan);
+  co_return std::move(plan);
 }
 
 ScaleUpPlan ScaleUpPlanner::PlanMinSizes(const std::vector<Quotas::NodeOf>& nodes, TimePoint now) {

@@ -61,13 +61,17 @@ class ScaleUpPlanner {
     const Clock& clock;
     ClusterState::OptionsOf options_of;
     bool first_of_tie = false;  // replays take the first of several equally good options
+    // For expanders that ask another process. Null: they are waited for.
+    expand::Elsewhere elsewhere = nullptr;
   };
   explicit ScaleUpPlanner(Parts parts) : parts_(std::move(parts)) {}
 
-  // `nodes`: all of the snapshot, stand-ins included, with their groups.
-  ScaleUpPlan Plan(const std::vector<pack::PendingPod>& pods,
-                   const std::vector<Quotas::NodeOf>& nodes, const expand::Surroundings& around,
-                   TimePoint now, bool all_or_nothing = false);
+  // `nodes`: all of the snapshot, stand-ins included, with their groups. Arguments outlive the
+  // task, which waits for nothing but an expander that blocks.
+  Task<ScaleUpPlan> Plan(const std::vector<pack::PendingPod>& pods,
+                         const std::vector<Quotas::NodeOf>& nodes,
+                         const expand::Surroundings& around, TimePoint now,
+                         bool all_or_nothing = false);
 
   // Groups below their minimum, where that is enforced.
   ScaleUpPlan PlanMinSizes(const std::vector<Quotas::NodeOf>& nodes, TimePoint now);
@@ -91,9 +95,5 @@ class ScaleUpPlanner {
 
   Parts parts_;
 };
-
-// Upstream's event text: how many groups said what.
-std::string ReasonsMessage(report::ScaleUpResult result, const report::Unhelped& unhelped,
-                           const std::vector<std::string>& considered);
 
 }  // namespace coppice::autoscale

@@ -1,7 +1,8 @@
 // Expander: which of several ways to help is the best? Each narrows the options; they are chained.
 //
 // A pure function of the options and of what surrounds the decision. Called on the decision thread;
-// one that has to ask somebody else (grpc) says so by Blocks(), and is then called on a worker.
+// one that has to ask somebody else (grpc) says so by Blocks(), and is then called on a worker
+// while the decision thread serves others. One call at a time either way.
 
 #pragma once
 
@@ -23,16 +24,24 @@
 
 namespace coppice::expand {
 
-// What an expander may look at beside the options. Everything outlives the call.
+// What an expander may look at beside the options. Everything outlives the call. The functions may
+// be empty where there is nothing behind them.
 struct Surroundings {
   size_t cluster_nodes = 0;
   // data[key] of a ConfigMap in the autoscaler's namespace. NotFound: no such map;
-  // FailedPrecondition: it has no such key.
+  // FailedPrecondition: it has no such key. Not for expanders that block: ConfigMaps are the
+  // decision thread's.
   std::function<Result<std::string>(std::string_view config_map, std::string_view key)> config_map;
   // A warning event on that ConfigMap.
   std::function<void(std::string_view reason, std::string text)> warn;
   // Template of every group that has one, also of groups that are no option.
   std::vector<std::pair<std::string, const model::Node*>> templates;
+  // A sentence about this step that the report shows, for example why all options were kept. The
+  // chain sets it.
+  std::function<void(std::string sentence)> note;
+  // What was measured of an option, for the report: a number, and a clause that says what it is
+  // ("wastes 12.5%"). The chain sets it.
+  std::function<void(const Option& option, double value, std::string text)> measured = nullptr;
 };
 
 class Expander {
@@ -58,6 +67,7 @@ struct ExpanderContext {
   std::string grpc_url;   // --grpc-expander-url
   std::string grpc_cert;  // --grpc-expander-cert: path of a PEM bundle
   Duration grpc_timeout = std::chrono::seconds(5);
+  bool grpc_legacy_fields = false;  // --grpc-expander-legacy-fields: for servers of before 1.34.2
 };
 
 using ExpanderFactory = std::function<Result<std::unique_ptr<Expander>>(const ExpanderContext&)>;
