@@ -163,7 +163,7 @@ Status Server::State::Open() {
                              "grpc.reflection.v1alpha.ServerReflection"});
   AddReflection(routes, std::move(names));
   if (options.certificates != nullptr) {
-    TRY(ServerContext(*options.certificates->Current()));
+    TRY(ServerContext(*options.certificates->Current(), options.certificates->files().parts));
     contexts.emplace(options.certificates);
   }
   listener = TRY(Listen(options.listen));

@@ -66,7 +66,7 @@ std::string TlsError() {
   return reason != nullptr ? reason : "error " + std::to_string(code);
 }
 
-Result<SslContextPtr> ServerContext(const TlsMaterial& material) {
+Result<SslContextPtr> ServerContext(const TlsMaterial& material, TlsParts parts) {
   SslContextPtr context(SSL_CTX_new(TLS_server_method()));
   const auto failed = [](const std::string& what) { return Internal(what + ": " + TlsError()); };
   if (context == nullptr) return failed("no TLS context");
@@ -78,7 +78,10 @@ Result<SslContextPtr> ServerContext(const TlsMaterial& material) {
   SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(tls, 0);
   SSL_CTX_set_alpn_select_cb(tls, &ChooseHttp2, nullptr);
-  SSL_CTX_set_verify(tls, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  const int verify = parts == TlsParts::kIdentity
+                         ? SSL_VERIFY_NONE
+                         : SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+  SSL_CTX_set_verify(tls, verify, nullptr);
 
   const Owned<BIO> chain = Reader(material.cert);
   const Owned<X509> own(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
@@ -110,7 +113,7 @@ Result<SslContextPtr> ServerContext(const TlsMaterial& material) {
 Result<SslPtr> ServerContexts::NewConnection(int fd) {
   const auto current = store_->Current();
   if (current != material_) {
-    context_ = TRY(ServerContext(*current));
+    context_ = TRY(ServerContext(*current, store_->files().parts));
     material_ = current;
   }
   SslPtr ssl(SSL_new(context_.get()));

@@ -21,9 +21,9 @@ struct FreeSsl {
 using SslPtr = std::unique_ptr<SSL, FreeSsl>;
 using SslContextPtr = std::unique_ptr<SSL_CTX, FreeSsl>;
 
-// TLS 1.3 only, a client certificate of the bundle's authorities required, HTTP/2 or nothing, no
-// resumption: every connection proves itself anew.
-Result<SslContextPtr> ServerContext(const TlsMaterial& material);
+// TLS 1.3 only, a client certificate of the bundle's authorities required (with kIdentity none is
+// asked for), HTTP/2 or nothing, no resumption: every connection proves itself anew.
+Result<SslContextPtr> ServerContext(const TlsMaterial& material, TlsParts parts);
 
 // The context of what the store holds now; made again when that changes.
 class ServerContexts {
