@@ -25,14 +25,12 @@ struct FlagValues {
   std::string cloud_config;
   std::vector<std::string> nodes;  // min:max:name
   std::vector<std::string> node_group_auto_discovery;
-  std::string cluster_name;
   std::string address = ":8085";
   std::string kubernetes;
   std::string kubeconfig;
   std::string kube_api_content_type = "application/vnd.kubernetes.protobuf";
   double kube_client_qps = 5;
   int kube_client_burst = 10;
-  std::string user_agent = "cluster-autoscaler";
   bool leader_elect = true;
   Duration leader_elect_lease_duration = std::chrono::seconds(15);
   Duration leader_elect_renew_deadline = std::chrono::seconds(10);
@@ -45,14 +43,18 @@ struct FlagValues {
   std::string grpc_expander_url;
   std::string grpc_expander_cert;
   std::string scheduler_config_file;
-  int predicate_parallelism = 4;
   bool debugging_snapshot_enabled = false;
-  bool profiling = false;
   bool emit_per_nodegroup_metrics = false;
-  bool regional = false;
-  int verbosity = 0;
+  std::vector<std::string> processors;  // SLOT=NAME
+  int verbosity = 0;                    // --v
+  std::string logging_format;           // text, json; "": what fits the destination
+  bool log_to_stderr = true;
+  std::string log_file;
   bool upstream_exact = false;
   bool dry_run = false;
+
+  // What was asked for and has no effect, a sentence each, for the log at start.
+  std::vector<std::string> notes;
 };
 
 struct Flag {

@@ -1,0 +1,73 @@
+#include "autoscale/flag_table.h"
+
+namespace coppice::autoscale {
+
+void AddHealthFlags(FlagTable& t) {
+  t.Group("Health and taints");
+  t.AddBool("force-delete-unregistered-nodes", &Options::force_delete_unregistered_nodes,
+            "Remove machines that never registered, also below the minimum.");
+  t.AddBool("force-delete-failed-nodes", &Options::force_delete_failed_nodes,
+            "Remove machines that failed to come up, also below the minimum.");
+  t.AddNumber("max-total-unready-percentage", &Options::max_total_unready_percentage,
+              "More unready nodes than this: do nothing.");
+  t.AddNumber("ok-total-unready-count", &Options::ok_total_unready_count,
+              "So many unready nodes are always all right.");
+  t.AddRepeated(
+      "startup-taint", [](FlagValues& v) -> auto& { return v.options.startup_taint; },
+      "A node with this taint is still starting.");
+  t.AddRepeated(
+      "startup-taint-prefix", [](FlagValues& v) -> auto& { return v.options.startup_taint_prefix; },
+      "The same for all taints that begin with it.");
+  t.AddRepeated(
+      "status-taint", [](FlagValues& v) -> auto& { return v.options.status_taint; },
+      "A taint that says something about one machine only.");
+  t.Alias("ignore-taint", "startup-taint");
+  t.AddBool("enable-graceful-degradation", &Options::enable_graceful_degradation,
+            "Under too much load, alternate between the directions.");
+  t.AddDuration("pending-pods-batching-timeout", &Options::pending_pods_batching_timeout,
+                "Most time for placing pending pods then.");
+}
+
+void AddDeviationFlags(FlagTable& t) {
+  t.Group("Where Coppice differs from upstream by default");
+  const auto deviation = [&t](std::string name, bool Deviations::* member, std::string help) {
+    t.AddBool(
+        std::move(name), [member](FlagValues& v) -> bool& { return v.options.deviations.*member; },
+        std::move(help));
+  };
+  deviation("unremovable-recheck-on-change", &Deviations::unremovable_recheck_on_change,
+            "[ours] Look again at a node that could not be emptied as soon as its pods change.");
+  deviation("scan-all-candidates", &Deviations::scan_all_candidates,
+            "[ours] Evaluate every node in every pass.");
+  deviation("debounce-new-pods", &Deviations::debounce_new_pods,
+            "[ours] Act when no new pod has come for --new-pod-quiet instead of holding pods for "
+            "two seconds.");
+  t.AddDuration(
+      "new-pod-quiet",
+      [](FlagValues& v) -> Duration& { return v.options.deviations.new_pod_quiet; },
+      "[ours] See --debounce-new-pods.");
+  t.AddDuration(
+      "new-pod-wait", [](FlagValues& v) -> Duration& { return v.options.deviations.new_pod_wait; },
+      "[ours] At the latest so long after the first.");
+  deviation("fuses", &Deviations::fuses,
+            "[ours] Never remove more than --fuse-max-removed-share of the nodes in --fuse-window, "
+            "and nothing on a stale view.");
+  t.AddNumber<double>(
+      "fuse-max-removed-share",
+      [](FlagValues& v) -> double& { return v.options.deviations.fuse_max_removed_share; },
+      "[ours] See --fuses.");
+  t.AddDuration(
+      "fuse-window", [](FlagValues& v) -> Duration& { return v.options.deviations.fuse_window; },
+      "[ours] See --fuses.");
+  t.AddNumber<int>(
+      "fuse-min-nodes", [](FlagValues& v) -> int& { return v.options.deviations.fuse_min_nodes; },
+      "[ours] So many may always go.");
+  t.AddDuration(
+      "fuse-max-view-age",
+      [](FlagValues& v) -> Duration& { return v.options.deviations.fuse_max_view_age; },
+      "[ours] Older than this, the view is stale.");
+  deviation("fresh-instances", &Deviations::fresh_instances,
+            "[ours] Read the list of machines in every pass instead of every two minutes.");
+}
+
+}  // namespace coppice::autoscale
