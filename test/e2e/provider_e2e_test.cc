@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "base/strings.h"
 #include "externalgrpc.pb.h"
 #include "grpc/channel.h"
 #include "rpc/node_group_server.h"
@@ -223,10 +224,21 @@ TEST_F(ProviderE2eTest, ValidateNamesTheLineAndTheKeyThatWasMeant) {
   EXPECT_EQ(good.Wait(), 0) << good.output();
 }
 
-TEST_F(ProviderE2eTest, RunPlaysAnHourAndSaysSo) {
-  Child run({COPPICE_BINARY, "run", "--seed", "7"});
+TEST_F(ProviderE2eTest, RunPlaysSomeHoursAndTheSameSeedRepeatsThem) {
+  const auto lines = [](const std::string& output) {  // but for how long it took us
+    std::string kept;
+    for (const std::string& line : Split(output, '\n')) {
+      if (!line.starts_with("Summary of ")) kept += line + "\n";
+    }
+    return kept;
+  };
+  Child run({COPPICE_BINARY, "run", "--seed", "7", "--for=6h", "--speed=0"});
   EXPECT_EQ(run.Wait(), 0) << run.output();
-  EXPECT_TRUE(run.WaitForLine("Summary of the hour").has_value()) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("Summary of 6.0 simulated hours"));
+  EXPECT_THAT(run.output(), HasSubstr(" -> "));  // somebody was bought
+  Child again({COPPICE_BINARY, "run", "--for", "6h", "--speed", "0", "--seed=7"});
+  EXPECT_EQ(again.Wait(), 0) << again.output();
+  EXPECT_EQ(lines(run.output()), lines(again.output()));
 }
 
 }  // namespace

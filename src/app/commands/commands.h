@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/plugins.h"
+#include "autoscale/flags.h"
 #include "base/log.h"
 
 namespace coppice::app {
@@ -28,12 +29,16 @@ struct ValidateCommand {
 // Prints every complaint about the files; an unknown key is an error here.
 int RunValidate(const ValidateCommand& command, Plugins& plugins);
 
-struct RunCommand {
+struct ModelCommand {
   uint64_t seed = 1;
-  bool verbose = false;  // a line per call instead of per event
+  std::optional<double> speed;    // simulated seconds per second, 0: as fast as it goes
+  std::optional<Duration> lasts;  // unset: until somebody interrupts it
+  Duration table = std::chrono::hours(2);
+  bool verbose = false;
+  autoscale::FlagValues flags;
 };
-// An hour of scaling on the simulated cloud, over the real wire, on a simulated clock.
-int RunDemo(const RunCommand& command, Plugins& plugins);
+// The autoscaler on a model cluster.
+int RunModel(const ModelCommand& command, Plugins& plugins);
 
 // `coppice run`, and the program under the name cluster-autoscaler: the autoscaler on a model
 // cluster or on a real one. Its flags are those of autoscale/flags.h beside a few of its own.

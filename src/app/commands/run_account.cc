@@ -1,0 +1,225 @@
+#include "app/commands/run_account.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace coppice::app {
+namespace {
+
+std::string OwnerOf(const model::Pod& pod) {
+  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
+  return owner != nullptr ? owner->name : pod.metadata.name;
+}
+
+// "12 pods of web, 3 of api".
+template <class Pods>
+std::string ByOwner(const Pods& pods) {
+  std::map<std::string, int> counts;
+  for (const auto& pod : pods) ++counts[OwnerOf(*pod)];
+  std::vector<std::pair<int, std::string>> order;
+  for (const auto& [owner, count] : counts) order.emplace_back(count, owner);
+  std::ranges::sort(order, std::greater<>());
+  std::vector<std::string> parts;
+  for (const auto& [count, owner] : order) {
+    if (parts.size() == 4) {
+      parts.push_back(fmt::format("{} more owners", order.size() - 4));
+      break;
+    }
+    parts.push_back(parts.empty()
+                        ? fmt::format("{} pod{} of {}", count, count == 1 ? "" : "s", owner)
+                        : fmt::format("{} of {}", count, owner));
+  }
+  return Join(parts, ", ");
+}
+
+std::string Short(Duration duration) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 7200) return fmt::format("{} min", (seconds + 30) / 60);
+  return fmt::format("{:.1f} h", static_cast<double>(seconds) / 3600);
+}
+
+double Hours(Duration duration) {
+  return std::chrono::duration<double, std::ratio<3600>>(duration).count();
+}
+
+}  // namespace
+
+RunAccount::RunAccount(sim::Model& model, Print print)
+    : model_(model),
+      print_(std::move(print)),
+      start_(model.agenda.Now()),
+      charged_until_(start_),
+      joined_before_(model.machines.joined()) {
+  const auto flavors = model.cloud.Flavors(Deadline::Never());
+  for (const cloud::GroupConfig& group : model.groups()) {
+    price_[group.name] = group.price_per_hour.value_or(0);
+    if (group.price_per_hour || !flavors.ok()) continue;
+    const auto flavor = std::ranges::find(*flavors, group.flavor, &cloud::Flavor::name);
+    if (flavor != flavors->end()) price_[group.name] = flavor->price_per_hour.value_or(0);
+  }
+  Charge();
+}
+
+void RunAccount::Line(char mark, const std::string& what, const std::string& why) {
+  const auto t = (model_.agenda.Now() - start_) / std::chrono::seconds(1);
+  const auto clock =
+      std::chrono::duration_cast<std::chrono::seconds>(model_.agenda.Now().time_since_epoch())
+          .count() %
+      86'400;
+  print_(fmt::format("day {} {:02}:{:02}:{:02}  {} {:<34} {}", t / 86'400 + 1, clock / 3600,
+                     clock / 60 % 60, clock % 60, mark, what, why));
+}
+
+void RunAccount::Charge() {
+  const TimePoint now = model_.agenda.Now();
+  for (const auto& [group, count] : count_) {
+    spent_[group] += price_[group] * count * Hours(now - charged_until_);
+  }
+  charged_until_ = now;
+  count_.clear();
+  for (const cloud::Machine& machine : model_.cloud.Truth()) {
+    const auto tag = machine.tags.find(cloud::kGroupTag);
+    if (tag != machine.tags.end() && machine.state != cloud::MachineState::kDeleting)
+      ++count_[tag->second];
+  }
+  for (const auto& [group, count] : count_) peak_[group] = std::max(peak_[group], count);
+}
+
+void RunAccount::TellUnhelped(const report::Unhelped& unhelped) {
+  std::map<std::string, std::vector<std::string>> groups_by_reason;
+  for (const auto& [group, verdict] : unhelped.rejected)
+    groups_by_reason[verdict.reason()].push_back(group);
+  if (unhelped.skipped) {
+    for (const auto& [group, reasons] : *unhelped.skipped)
+      groups_by_reason[Join(reasons, ", ")].push_back(group);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [reason, groups] : groups_by_reason)
+    parts.push_back(reason + " (" + Join(groups, ", ") + ")");
+  std::string why = parts.empty() ? "no group has room" : Join(parts, "; ");
+  if (!unhelped.misses.empty() && !unhelped.misses.front().changes.empty()) {
+    why += "; " + unhelped.misses.front().group + " would take them if " +
+           unhelped.misses.front().changes.front().text;
+  }
+  const std::string who = ByOwner(unhelped.pods);
+  std::string& said = said_[OwnerOf(*unhelped.pods.front())];
+  if (said == why) return;
+  said = why;
+  Line('.', who + " wait", why);
+}
+
+void RunAccount::TellScaleUp(const report::ScaleUp& scale_up) {
+  if (scale_up.result == report::ScaleUpResult::kSuccessful) {
+    std::string how;
+    for (const report::ExpanderStep& step : scale_up.chosen_by) {
+      const auto score = std::ranges::find(step.scores, scale_up.chosen, &report::Score::group);
+      how += (how.empty() ? "" : ", then ") + step.expander;
+      if (score != step.scores.end() && !score->text.empty()) how += ": " + score->text;
+    }
+    if (how.empty() && scale_up.options.size() == 1) how = "the only group that helps";
+    if (scale_up.options.size() > 1)
+      how += fmt::format("{}best of {}", how.empty() ? "" : ", ", scale_up.options.size());
+    for (const report::GroupResize& resize : scale_up.resizes) {
+      bought_ += resize.to - resize.from;
+      Line('+', fmt::format("{} {} -> {}", resize.group, resize.from, resize.to),
+           "for " + ByOwner(scale_up.triggered) + (how.empty() ? "" : " (" + how + ")"));
+    }
+    for (const auto& pod : scale_up.triggered) said_.erase(OwnerOf(*pod));
+  }
+  for (const auto& unhelped : scale_up.unhelped) {
+    if (!unhelped.pods.empty()) TellUnhelped(unhelped);
+  }
+}
+
+void RunAccount::TellScaleDown(const report::ScaleDown& scale_down) {
+  for (const report::RemovedNode& node : scale_down.removed) {
+    const std::string use =
+        fmt::format("used {:.0f}% ({})", node.utilization.value * 100,
+                    node.utilization.resource.empty() ? "cpu" : node.utilization.resource);
+    if (node.evicted.empty()) {
+      Line('-', node.node, "empty, and unneeded long enough");
+    } else {
+      ++drained_;
+      Line('-', node.node,
+           use + ", unneeded long enough; " + ByOwner(node.evicted) + " fit elsewhere");
+    }
+  }
+  for (const report::DeletionOutcome& outcome : scale_down.outcomes) {
+    if (outcome.result == "Ok") {
+      ++removed_;
+    } else {
+      ++failures_;
+      Line('!', outcome.node + " stays", outcome.error);
+    }
+  }
+}
+
+void RunAccount::Event(const cluster::Event& event) {
+  if (event.type != "Warning" || event.kind != "ConfigMap") return;
+  ++failures_;
+  Line('!', event.reason, event.text);
+}
+
+void RunAccount::Tell(const report::PassReport& pass) {
+  Charge();
+  if (!pass.error.empty()) Line('!', "pass given up", pass.error);
+  TellScaleUp(pass.scale_up);
+  TellScaleDown(pass.scale_down);
+}
+
+void RunAccount::Table(const report::PassReport& pass) {
+  if (!pass.status) return;
+  size_t pods = 0;
+  for (const auto* entry : model_.cluster.objects().Pods())
+    pods += entry->pod->spec.node_name.empty() ? 0 : 1;
+  print_("");
+  print_(fmt::format("  {:<16} {:>4} {:>4} {:>7} {:>6} {:>7} {:>9}  {:>9} {:>9}  {}", "group",
+                     "min", "max", "target", "ready", "coming", "unneeded", "per hour", "spent",
+                     "state"));
+  for (const report::GroupStatus& group : pass.status->groups) {
+    const auto coming = pass.upcoming.find(group.group);
+    const std::string state = !group.backoff_code.empty() ? "backed off: " + group.backoff_code
+                              : group.healthy             ? ""
+                                                          : "unhealthy";
+    print_(fmt::format("  {:<16} {:>4} {:>4} {:>7} {:>6} {:>7} {:>9}  {:>9.3f} {:>9.2f}  {}",
+                       group.group, group.min, group.max, group.target, group.counts.ready,
+                       coming == pass.upcoming.end() ? 0 : coming->second, group.candidates,
+                       price_[group.group] * count_[group.group], spent_[group.group], state));
+  }
+  print_(fmt::format("  {} pods run, {} wait", pods, model_.Pending().size()));
+  print_("");
+}
+
+void RunAccount::Summary(double real_seconds) {
+  Charge();
+  const Duration time = model_.agenda.Now() - start_;
+  double spent = 0;
+  double fixed = 0;
+  int peak = 0;
+  for (const auto& [group, price] : price_) {
+    spent += spent_[group];
+    fixed += price * peak_[group] * Hours(time);
+    peak += peak_[group];
+  }
+  print_("");
+  print_(fmt::format("Summary of {:.1f} simulated hours ({:.0f} s of yours)", Hours(time),
+                     real_seconds));
+  print_(fmt::format("  nodes      {} ordered, {} joined, {} removed ({} of them drained), {} now",
+                     bought_, model_.machines.joined() - joined_before_, removed_, drained_,
+                     model_.cluster.objects().node_count()));
+  print_(fmt::format(
+      "  cost       {:.2f}; a fixed cluster of the peak's {} machines: {:.2f}; saved {:.0f}%",
+      spent, peak, fixed, fixed > 0 ? 100 * (1 - spent / fixed) : 0));
+  print_(fmt::format(
+      "  pods       {} started; the longest wait was {} ({}); {} wait now",
+      model_.scheduler.bound(), Short(model_.scheduler.longest_wait()),
+      model_.scheduler.longest_waiter().empty() ? "nobody" : model_.scheduler.longest_waiter(),
+      model_.Pending().size()));
+  print_(fmt::format("  trouble    {} times something refused or failed, as above", failures_));
+}
+
+}  // namespace coppice::app

@@ -1,0 +1,53 @@
+// RunAccount: what `coppice run` tells of a model cluster: a line per decision with its reason, a
+// table of the groups now and then, and what it all came to.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "app/model_host.h"
+#include "report/pass_report.h"
+#include "sim/model.h"
+
+namespace coppice::app {
+
+class RunAccount {
+ public:
+  using Print = std::function<void(const std::string& line)>;
+
+  RunAccount(sim::Model& model, Print print);
+
+  void Tell(const report::PassReport& pass);
+  void Event(const cluster::Event& event);
+  void Line(char mark, const std::string& what, const std::string& why);
+  // Money: called whenever time has passed.
+  void Charge();
+  void Table(const report::PassReport& pass);
+  void Summary(double real_seconds);
+
+ private:
+  void TellScaleUp(const report::ScaleUp& scale_up);
+  void TellUnhelped(const report::Unhelped& unhelped);
+  void TellScaleDown(const report::ScaleDown& scale_down);
+
+  sim::Model& model_;
+  const Print print_;
+  const TimePoint start_;
+  std::map<std::string, double> price_;  // of a machine of the group, per hour
+  std::map<std::string, int> count_;     // machines now
+  std::map<std::string, int> peak_;
+  std::map<std::string, double> spent_;
+  TimePoint charged_until_;
+  std::map<std::string, std::string> said_;  // what was last said of pods that wait
+  size_t joined_before_ = 0;
+  int bought_ = 0;
+  int removed_ = 0;
+  int drained_ = 0;
+  int failures_ = 0;
+};
+
+}  // namespace coppice::app

@@ -1,0 +1,187 @@
+// `coppice run` without a cluster: a model one, and the real engine on top.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include "app/commands/commands.h"
+#include "app/commands/run_account.h"
+#include "app/model_host.h"
+#include "app/open_cloud.h"
+#include "app/provider_config.h"
+#include "sim/load.h"
+
+namespace coppice::app {
+namespace {
+
+// 06:00 of some Monday: the load is about to rise.
+constexpr auto kStart = std::chrono::seconds(1'767'592'800);
+constexpr double kSpeed = 60;
+// Where nobody watches: a day in a minute.
+constexpr auto kUnwatched = std::chrono::hours(24);
+constexpr double kUnwatchedSpeed = 1440;
+
+// Several groups, zones and prices; a stock-out in the middle of the first day; now and then a boot
+// that fails.
+constexpr char kConfig[] = R"(clusterTag: model
+cloud:
+  kind: simulated
+  bootTime: 60s
+  faults: {{bootFailure: 0.02}}
+  stockOuts:
+    - {{flavor: compute-16-32, after: 5h, for: 90m}}
+  seed: {}
+nodeGroups:
+  - {{name: general-north1, minSize: 1, maxSize: 12, flavor: medium-4-16, zone: north1}}
+  - {{name: general-north2, minSize: 1, maxSize: 12, flavor: medium-4-16, zone: north2}}
+  - {{name: compute-north2, minSize: 0, maxSize: 6, flavor: compute-16-32, zone: north2}}
+  - {{name: memory-north1, minSize: 0, maxSize: 6, flavor: memory-8-64, zone: north1}}
+  - {{name: small-south1, minSize: 0, maxSize: 20, flavor: small-2-4, zone: south1}}
+)";
+
+volatile std::sig_atomic_t interrupted = 0;
+void Interrupt(int) { interrupted = 1; }
+
+Result<ProviderConfig> Configure(const ModelCommand& command) {
+  yaml::Problems problems;
+  const auto getenv = [](const char* name) -> const char* { return std::getenv(name); };
+  auto config =
+      command.flags.cloud_config.empty()
+          ? ParseProviderConfig(
+                fmt::format(kConfig, command.seed % 1'000'000'000), "the model's configuration",
+                getenv,
+                [](const std::string& path) -> Result<std::string> { return NotFound(path); },
+                problems)
+          : LoadProviderConfig(command.flags.cloud_config, getenv, problems);
+  if (!config.ok()) return config.status();
+  if (config->cloud_kind != "simulated") {
+    return InvalidArgument("a model cluster runs on the simulated cloud only, and " +
+                           command.flags.cloud_config + " says kind: " + config->cloud_kind);
+  }
+  // --nodes=min:max:name, as everywhere.
+  for (const std::string& limits : command.flags.nodes) {
+    const std::vector<std::string> parts = Split(limits, ':');
+    const auto group = std::ranges::find(config->groups, parts.size() == 3 ? parts[2] : "",
+                                         &cloud::GroupConfig::name);
+    if (group == config->groups.end()) {
+      std::vector<std::string> names;
+      for (const auto& known : config->groups) names.push_back(known.name);
+      return InvalidArgument("--nodes=" + limits + ": write min:max:name, with one of " +
+                             Join(names, ", "));
+    }
+    group->min_size = std::atoi(parts[0].c_str());
+    group->max_size = std::atoi(parts[1].c_str());
+  }
+  return config;
+}
+
+// Waits until it is time for the next step; at once when interrupted.
+class Pace {
+ public:
+  Pace(double speed, const Clock& clock)
+      : speed_(speed),
+
+        start_(clock.Now()),
+        real_start_(std::chrono::steady_clock::now()) {}
+
+  void operator()(TimePoint next) const {
+    if (speed_ <= 0) return;
+    const auto real = real_start_ + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        (next - start_) / speed_);
+    // In slices: a signal does not wake this thread for sure.
+    while (interrupted == 0 && std::chrono::steady_clock::now() < real) {
+      const auto left = real - std::chrono::steady_clock::now();
+      std::this_thread::sleep_for(
+          std::min<std::chrono::nanoseconds>(left, std::chrono::milliseconds(50)));
+    }
+  }
+
+ private:
+  double speed_;
+  TimePoint start_;
+  std::chrono::steady_clock::time_point real_start_;
+};
+
+Status Play(const ModelCommand& command, Plugins& plugins) {
+  FakeClock clock{TimePoint(kStart)};
+  SeededRng rng(command.seed);
+  Metrics metrics;
+  const Log log = command.verbose ? Log::ToStderr(clock, LogLevel::kInfo) : Log::Null();
+  const bool watched = isatty(STDOUT_FILENO) != 0 || command.speed || command.lasts;
+  const double speed = command.speed.value_or(watched ? kSpeed : kUnwatchedSpeed);
+  const Duration lasts = command.lasts.value_or(watched ? Duration::max() : Duration(kUnwatched));
+
+  const ProviderConfig config = TRY(Configure(command));
+  const OpenCloudContext context{plugins, clock, rng, log, metrics};
+  auto filters = TRY(fit::Chain::Create(plugins.filters, {}));
+  auto model = TRY(sim::Model::Create({.clock = clock,
+                                       .filters = filters,
+                                       .cloud = TRY(OpenCloud(config, context)),
+                                       .groups = config.groups}));
+  for (const cloud::GroupConfig& group : config.groups) {
+    for (int i = 0; i < group.min_size; ++i)
+      TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
+  }
+  sim::Load load(*model, sim::DefaultLoad(), command.seed);
+  RunAccount account(*model, [](const std::string& line) {
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  });
+  model->api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
+  const Pace pace(speed, clock);
+  const auto host = TRY(ModelHost::Create({.model = *model,
+                                           .clock = clock,
+                                           .plugins = plugins,
+                                           .flags = command.flags,
+                                           .seed = command.seed,
+                                           .log = log,
+                                           .metrics = metrics,
+                                           .pace = pace}));
+
+  std::printf(
+      "A model cluster on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a summary.\n"
+      "  + bought   - removed   . waits   ! went wrong\n\n",
+      speed > 0 ? fmt::format("{}x as fast as life", speed).c_str() : "as fast as it goes",
+      static_cast<unsigned long long>(command.seed));
+  std::fflush(stdout);
+  const auto real_start = std::chrono::steady_clock::now();
+  const TimePoint start = clock.Now();
+  const TimePoint end = Later(start, lasts);
+  TimePoint next_table =
+      command.table > Duration::zero() ? start + command.table : TimePoint::max();
+  load.Start();
+  host->AdvanceTo(start);
+  while (interrupted == 0 && clock.Now() < end) {
+    const TimePoint began = clock.Now();
+    const auto pass = host->Pass();
+    account.Tell(*pass);
+    if (clock.Now() >= next_table) {
+      account.Table(*pass);
+      next_table += command.table;
+    }
+    host->AdvanceTo(std::min(end, began + command.flags.options.scan_interval));
+  }
+  account.Summary(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - real_start).count());
+  return Status::Ok();
+}
+
+}  // namespace
+
+int RunModel(const ModelCommand& command, Plugins& plugins) {
+  interrupted = 0;
+  const auto before = std::signal(SIGINT, Interrupt);
+  const auto before_term = std::signal(SIGTERM, Interrupt);
+  const Status played = Play(command, plugins);
+  std::signal(SIGINT, before);
+  std::signal(SIGTERM, before_term);
+  if (played.ok()) return 0;
+  std::fprintf(stderr, "coppice run: %s\n", played.message().c_str());
+  return 1;
+}
+
+}  // namespace coppice::app

@@ -1,0 +1,77 @@
+#include "sim/api.h"
+
+#include <algorithm>
+
+#include "model/selector.h"
+
+namespace coppice::sim {
+
+Task<Status> Api::ChangeNode(std::string name, cluster::NodeChange change) {
+  const NodePtr found = cluster_.objects().FindNode(name);
+  if (found == nullptr) co_return NotFound("there is no node " + name);
+  if (hooks.before_change) {
+    const Status refused = hooks.before_change(name);
+    if (!refused.ok()) co_return refused;
+  }
+  model::Node node = *found;
+  for (const model::Taint& taint : change.add_taints) {
+    std::erase_if(node.spec.taints, [&](const auto& t) { return t.key == taint.key; });
+    node.spec.taints.push_back(taint);
+  }
+  for (const std::string& key : change.remove_taints) {
+    std::erase_if(node.spec.taints, [&](const auto& taint) { return taint.key == key; });
+  }
+  if (change.unschedulable) node.spec.unschedulable = *change.unschedulable;
+  cluster_.UpsertNode(std::move(node));
+  co_return Status::Ok();
+}
+
+// The eviction subresource: every budget of the pod must allow one more, and then has one less,
+// before the disruption controller has counted again.
+Status Api::SpendBudget(const model::Pod& pod) {
+  std::vector<std::shared_ptr<const model::PodDisruptionBudget>> budgets;
+  cluster_.objects().budgets.ForEach([&](const auto& budget) {
+    if (budget->metadata.namespace_ != pod.metadata.namespace_ || !budget->spec.selector) return;
+    const auto selector = model::Selector::From(*budget->spec.selector);
+    if (selector.ok() && selector->Matches(pod.metadata.labels)) budgets.push_back(budget);
+  });
+  for (const auto& budget : budgets) {
+    if (budget->status.disruptions_allowed < 1) {
+      return ResourceExhausted("Cannot evict pod as it would violate the pod's disruption budget.");
+    }
+  }
+  for (const auto& budget : budgets) {
+    model::PodDisruptionBudget spent = *budget;
+    --spent.status.disruptions_allowed;
+    cluster_.Upsert(&cluster::World::budgets, std::move(spent));
+  }
+  return Status::Ok();
+}
+
+Task<Status> Api::Evict(cluster::PodName name, int64_t grace_period_seconds) {
+  const PodPtr pod = cluster_.objects().FindPod(name.namespace_, name.name);
+  if (pod == nullptr) co_return NotFound("there is no pod " + name.namespace_ + "/" + name.name);
+  if (hooks.before_evict) {
+    const Status refused = hooks.before_evict(*pod);
+    if (!refused.ok()) co_return refused;
+  }
+  if (pod->metadata.deletion_timestamp) co_return Status::Ok();
+  const Status allowed = SpendBudget(*pod);
+  if (!allowed.ok()) co_return allowed;
+  if (hooks.evicted) hooks.evicted(*pod);
+  if (hooks.hangs && hooks.hangs(*pod)) co_return Status::Ok();
+  cluster_.EndPod(name.namespace_, name.name, grace_period_seconds);
+  co_return Status::Ok();
+}
+
+Task<Result<std::optional<std::string>>> Api::WhereIs(cluster::PodName name) {
+  const PodPtr pod = cluster_.objects().FindPod(name.namespace_, name.name);
+  if (pod == nullptr) co_return std::optional<std::string>();
+  co_return std::optional<std::string>(pod->spec.node_name);
+}
+
+void Api::Emit(cluster::Event event) {
+  if (hooks.event) hooks.event(event);
+}
+
+}  // namespace coppice::sim

@@ -1,0 +1,64 @@
+// Machines: what makes nodes out of machines. A machine that runs registers as a Node after a
+// while, not ready at first; one that is gone leaves a Node that stops being ready and is then
+// removed, with its pods. Plays the kubelet and the node controllers of a model.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cloud/group_config.h"
+#include "sim/cluster.h"
+#include "sim/watched_cloud.h"
+
+namespace coppice::sim {
+
+struct MachineTimes {
+  Duration joins_after = std::chrono::seconds(15);   // from running to the Node
+  Duration ready_after = std::chrono::seconds(10);   // from the Node to ready
+  Duration gone_after = std::chrono::seconds(60);    // from the machine's end to the Node's
+  Duration moves_after = std::chrono::seconds(300);  // not ready so long: its pods are ended
+};
+
+class Machines {
+ public:
+  Machines(Cluster& cluster, WatchedCloud& cloud, MachineTimes times);
+
+  // What a machine of the group registers as. Flavors are asked for once.
+  Status SetGroups(const std::vector<cloud::GroupConfig>& groups);
+
+  // Looks at the cloud, and again as long as something is on its way.
+  void Look();
+
+  // From running to the Node; absent: it never joins. Unset: MachineTimes.
+  std::function<std::optional<Duration>(const cloud::Machine&)> joins_after;
+  std::function<std::optional<Duration>(const cloud::Machine&)> ready_after;
+  // The Node as it registers; a last change before it does.
+  std::function<void(model::Node&)> dress;
+
+  void SetReady(const std::string& node, bool ready);
+  // A Node for a machine that has long been there: at once, and ready.
+  Status JoinNow(const cloud::Machine& machine, TimePoint since);
+
+  size_t joined() const { return joined_; }
+
+ private:
+  void LookIn(Duration wait);
+  Status Join(const cloud::Machine& machine, bool ready, TimePoint since);
+
+  Cluster& cluster_;
+  WatchedCloud& cloud_;
+  const MachineTimes times_;
+  std::map<std::string, model::Node> templates_;    // by group
+  std::map<cloud::ProviderId, std::string> nodes_;  // registered, by machine
+  std::set<cloud::ProviderId> joining_;
+  std::set<cloud::ProviderId> leaving_;
+  std::optional<TimePoint> next_look_;
+  size_t joined_ = 0;
+};
+
+}  // namespace coppice::sim

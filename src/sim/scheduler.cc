@@ -1,0 +1,105 @@
+#include "sim/scheduler.h"
+
+#include <algorithm>
+#include <set>
+
+#include "fit/find.h"
+#include "model/resources.h"
+
+namespace coppice::sim {
+
+namespace {
+
+bool SaysRatherNot(const model::Node& node) {
+  return std::ranges::any_of(node.spec.taints, [](const model::Taint& taint) {
+    return taint.effect == "PreferNoSchedule";
+  });
+}
+
+bool IsRefused(const model::Pod& pod) {
+  return std::ranges::any_of(pod.status.conditions, [](const model::PodCondition& condition) {
+    return condition.type == "PodScheduled" && condition.reason == "Unschedulable";
+  });
+}
+
+}  // namespace
+
+std::string Scheduler::FindNode(cluster::PodIndex pod) const {
+  const cluster::Snapshot& snapshot = cluster_.objects().snapshot();
+  const fit::Question question = filters_.Ask(snapshot, pod);
+  const fit::NodeSet takers = fit::FindAll(question, snapshot);
+  const auto* free = snapshot.resources().free(cluster::kCpuColumn);
+  const auto* all = snapshot.resources().allocatable(cluster::kCpuColumn);
+  cluster::NodeIndex best = cluster::kNone;
+  double best_score = 0;
+  for (const cluster::NodeIndex node : snapshot.nodes()) {
+    if (!takers.Has(node)) continue;
+    const NodePtr object = cluster_.objects().FindNode(snapshot.node(node).name);
+    // Between 0 and 1 how empty it is; a node that would rather not comes after all others.
+    const double empty =
+        all[node] > 0 ? static_cast<double>(free[node]) / static_cast<double>(all[node]) : 0;
+    const double score = (SaysRatherNot(*object) ? 0 : 2) + empty;
+    if (best == cluster::kNone || score > best_score) {
+      best = node;
+      best_score = score;
+    }
+  }
+  return best == cluster::kNone ? std::string() : snapshot.node(best).name;
+}
+
+void Scheduler::Refuse(const model::Pod& pod) {
+  model::Pod refused = pod;
+  std::erase_if(refused.status.conditions,
+                [](const auto& condition) { return condition.type == "PodScheduled"; });
+  refused.status.conditions.push_back(
+      {.type = "PodScheduled",
+       .status = "False",
+       .last_transition_time = model::Time{cluster_.Now()},
+       .reason = "Unschedulable",
+       .message = "0/" + std::to_string(cluster_.objects().node_count()) + " nodes are available"});
+  cluster_.UpdatePod(std::move(refused));
+}
+
+bool Scheduler::Round() {
+  struct Waiting {
+    PodPtr pod;
+    cluster::PodIndex index;
+  };
+  std::vector<Waiting> waiting;
+  for (const auto* entry : cluster_.objects().Unbound()) {
+    const model::Pod& pod = *entry->pod;
+    if (pod.metadata.deletion_timestamp || !pod.spec.scheduling_gates.empty() ||
+        entry->index == cluster::kNone || pod.spec.scheduler_name != "default-scheduler") {
+      continue;
+    }
+    waiting.push_back({entry->pod, entry->index});
+  }
+  std::ranges::stable_sort(waiting, std::greater<>(),
+                           [](const Waiting& w) { return model::PriorityOf(*w.pod); });
+  bool changed = false;
+  std::set<std::string> hopeless;  // controllers whose pods are all alike: one answer for all
+  for (const Waiting& w : waiting) {
+    const model::OwnerReference* owner = model::ControllerOf(w.pod->metadata);
+    const bool known = owner != nullptr && hopeless.contains(owner->uid);
+    const std::string node = known ? "" : FindNode(w.index);
+    if (node.empty()) {
+      if (owner != nullptr) hopeless.insert(owner->uid);
+      if (!IsRefused(*w.pod)) {
+        Refuse(*w.pod);
+        changed = true;
+      }
+      continue;
+    }
+    const Duration wait = cluster_.Now() - w.pod->metadata.creation_timestamp->at;
+    if (wait > longest_wait_) {
+      longest_wait_ = wait;
+      longest_waiter_ = w.pod->metadata.name;
+    }
+    ++bound_;
+    cluster_.Bind(*w.pod, node);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace coppice::sim

@@ -1,0 +1,65 @@
+// WatchedCloud: a cloud between the node groups and the real (here: simulated) one. What passes
+// through can be refused, lost or observed; what is behind it stays truthful, so that a model can
+// always ask what machines there really are.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cloud/cloud.h"
+
+namespace coppice::sim {
+
+class WatchedCloud final : public cloud::Cloud {
+ public:
+  // Each is asked if it is set. A Status that is not OK is what the caller hears.
+  struct Hooks {
+    std::function<Status()> before_list;
+    std::function<Status(const cloud::MachineSpec&)> before_create;  // refused, nothing made
+    std::function<Status(const cloud::MachineSpec&)> after_create;   // made, the answer lost
+    std::function<bool(const cloud::MachineSpec&)> fails_to_boot;    // made, ends in failure
+    std::function<Status(const cloud::ProviderId&)> before_delete;
+    std::function<void(const cloud::Machine&)> created;
+    std::function<void(const cloud::ProviderId&)> deleted;
+    std::function<void()> changed;  // something was made or ended: look again
+  };
+
+  WatchedCloud(std::unique_ptr<cloud::Cloud> behind, const Clock& clock)
+      : behind_(std::move(behind)), clock_(clock) {}
+
+  Hooks hooks;
+
+  // What there is, without faults of ours.
+  std::vector<cloud::Machine> Truth() const;
+  // Made by somebody else, past all hooks; its name is the spec's.
+  Result<cloud::Machine> Plant(const cloud::MachineSpec& spec);
+  // Gone behind our back.
+  void Vanish(const cloud::ProviderId& id);
+
+  Result<std::vector<cloud::Machine>> List(const cloud::Tags& tags, Deadline deadline) override;
+  Result<cloud::Machine> Create(const cloud::MachineSpec& spec, Deadline deadline) override;
+  Status Delete(const cloud::ProviderId& id, Deadline deadline) override;
+  Result<std::vector<cloud::Flavor>> Flavors(Deadline deadline) override;
+  bool OwnsId(const cloud::ProviderId& id) const override { return behind_->OwnsId(id); }
+  Result<std::vector<std::string>> Validate(const cloud::GroupConfig& group,
+                                            Deadline deadline) override {
+    return behind_->Validate(group, deadline);
+  }
+  std::map<std::string, std::string> Extra(const cloud::GroupConfig& group) const override {
+    return behind_->Extra(group);
+  }
+  std::string GpuLabel() const override { return behind_->GpuLabel(); }
+
+ private:
+  void Mark(cloud::Machine& machine) const;
+
+  std::unique_ptr<cloud::Cloud> behind_;
+  const Clock& clock_;
+  std::map<cloud::ProviderId, bool> failed_;
+};
+
+}  // namespace coppice::sim
