@@ -1,6 +1,5 @@
 #include "net/http_client.h"
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <mutex>
 
 #include "base/strings.h"
+#include "net/curl_parts.h"
 
 namespace coppice::net {
 namespace {
@@ -41,16 +41,7 @@ size_t OnHeader(char* data, size_t, size_t size, void* opaque) {
                                        transfer.options->max_header_bytes);
     return 0;
   }
-  const std::string_view line = Trim(std::string_view(data, size));
-  if (line.starts_with("HTTP/")) {  // a redirect, 100-continue or proxy answer was before this one
-    transfer.response.headers.clear();
-    return size;
-  }
-  const size_t colon = line.find(':');
-  if (colon != std::string_view::npos) {
-    transfer.response.headers.emplace_back(Lower(Trim(line.substr(0, colon))),
-                                           std::string(Trim(line.substr(colon + 1))));
-  }
+  AddHeaderLine({data, size}, transfer.response);
   return size;
 }
 
@@ -63,60 +54,6 @@ size_t OnSend(char* data, size_t, size_t room, void* opaque) {
   transfer.sent += count;
   return count;
 }
-
-// Method and address without user, password and query: what an error may say.
-std::string Describe(const HttpRequest& request) {
-  std::string_view url = request.url;
-  url = url.substr(0, url.find_first_of("?#"));
-  const size_t scheme = url.find("://");
-  if (scheme == std::string_view::npos) return fmt::format("{} {}", request.method, url);
-  std::string_view rest = url.substr(scheme + 3);
-  const std::string_view authority = rest.substr(0, rest.find('/'));
-  if (const size_t at = authority.rfind('@'); at != std::string_view::npos)
-    rest.remove_prefix(at + 1);
-  return fmt::format("{} {}://{}", request.method, url.substr(0, scheme), rest);
-}
-
-bool HasControlBytes(std::string_view text) {
-  return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
-Status CheckRequest(const HttpRequest& request) {
-  if (request.method.empty() ||
-      !std::ranges::all_of(request.method, [](char c) { return c >= 'A' && c <= 'Z'; })) {
-    return InvalidArgument("the HTTP method is not a word in capitals");
-  }
-  if (HasControlBytes(request.url)) return InvalidArgument("the URL holds control characters");
-  // A line break would smuggle in a header; a token read from a file often ends with one.
-  if (HasControlBytes(request.bearer_token.Reveal())) {
-    return InvalidArgument("the bearer token holds control characters, such as a line break");
-  }
-  for (const auto& [name, value] : request.headers) {
-    if (name.empty() || HasControlBytes(name) || name.find(':') != std::string::npos ||
-        HasControlBytes(value)) {
-      return InvalidArgument("a header holds control characters or has no name");
-    }
-  }
-  return Status::Ok();
-}
-
-class HeaderList {
- public:
-  ~HeaderList() { curl_slist_free_all(list_); }
-  HeaderList() = default;
-  HeaderList(const HeaderList&) = delete;
-  HeaderList& operator=(const HeaderList&) = delete;
-  // "Name;" is how libcurl is told to send a header without a value.
-  void Add(const std::string& name, const std::string& value) {
-    list_ = curl_slist_append(
-        list_, (value.empty() ? name + ";" : fmt::format("{}: {}", name, value)).c_str());
-  }
-  void AddLine(const char* line) { list_ = curl_slist_append(list_, line); }
-  curl_slist* get() const { return list_; }
-
- private:
-  curl_slist* list_ = nullptr;
-};
 
 class CurlClient final : public HttpClient {
  public:
@@ -236,19 +173,7 @@ class CurlClient final : public HttpClient {
 
   static Status Failure(CURLcode outcome, const Transfer& transfer, std::string text) {
     if (!transfer.why_stopped.empty()) return ResourceExhausted(std::move(text));
-    switch (outcome) {
-      case CURLE_OPERATION_TIMEDOUT:
-        return DeadlineExceeded(std::move(text));
-      case CURLE_URL_MALFORMAT:
-      case CURLE_UNSUPPORTED_PROTOCOL:
-        return InvalidArgument(std::move(text));
-      case CURLE_PEER_FAILED_VERIFICATION:
-      case CURLE_SSL_CACERT_BADFILE:
-        // Not a matter of trying again: the operator has to look at the certificate or the CA file.
-        return FailedPrecondition(std::move(text));
-      default:
-        return Unavailable(std::move(text));
-    }
+    return FailureOf(outcome, std::move(text));
   }
 
   const HttpClientOptions options_;
@@ -265,8 +190,7 @@ const std::string* HttpResponse::Header(std::string_view name) const {
 }
 
 Result<std::unique_ptr<HttpClient>> MakeHttpClient(HttpClientOptions options, const Clock& clock) {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (initialised != CURLE_OK) return Internal("libcurl cannot be initialised");
+  TRY(InitCurl());
   return std::unique_ptr<HttpClient>(std::make_unique<CurlClient>(std::move(options), clock));
 }
 

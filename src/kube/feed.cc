@@ -1,0 +1,147 @@
+#include "kube/feed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace coppice::kube {
+namespace {
+
+constexpr Duration kSyncPoll = std::chrono::milliseconds(20);
+
+// Pods that have ended take no room and hold no node.
+constexpr char kLivePods[] = "status.phase!=Succeeded,status.phase!=Failed";
+
+bool ReadyOf(const model::Node& node) {
+  const auto it = std::ranges::find(node.status.conditions, "Ready", &model::NodeCondition::type);
+  return it != node.status.conditions.end() && it->status == "True";
+}
+
+}  // namespace
+
+template <class T>
+Reflector& ClusterFeed::Add(bool optional, std::function<void(std::shared_ptr<const T>)> upsert,
+                            Reflector::Remove remove, std::string path,
+                            std::string field_selector) {
+  ReflectorOptions options;
+  options.codec = CodecOf<T>();
+  options.path = std::move(path);
+  options.field_selector = std::move(field_selector);
+  options.optional = optional;
+  options.stream_first = options_.stream_first;
+  reflectors_.push_back(std::make_unique<Reflector>(
+      std::move(options), client_, log_,
+      [upsert = std::move(upsert)](const std::shared_ptr<const void>& object) {
+        upsert(std::static_pointer_cast<const T>(object));
+      },
+      std::move(remove)));
+  return *reflectors_.back();
+}
+
+template <class T>
+void ClusterFeed::AddFact(cluster::ObjectTable<T>& table) {
+  Add<T>(
+      true, [&table](std::shared_ptr<const T> object) { table.Upsert(*object); },
+      [&table](std::string_view ns, std::string_view name) { table.Erase(ns, name); });
+}
+
+template <class T>
+void ClusterFeed::AddObjects(cluster::OrderedObjects<T>& objects, cluster::ObjectTable<T>* table,
+                             bool optional) {
+  Add<T>(
+      optional,
+      [&objects, table](std::shared_ptr<const T> object) {
+        if (table != nullptr) table->Upsert(*object);
+        objects.Upsert(std::move(object));
+      },
+      [&objects, table](std::string_view ns, std::string_view name) {
+        if (table != nullptr) table->Erase(ns, name);
+        objects.Erase(ns, name);
+      });
+}
+
+ClusterFeed::ClusterFeed(FeedOptions options, cluster::World& world, Client& client, const Log& log)
+    : options_(std::move(options)), world_(world), client_(client), log_(log) {
+  nodes_ = &Add<model::Node>(
+      false,
+      [this](std::shared_ptr<const model::Node> node) {
+        const cluster::NodePtr before = world_.FindNode(node->metadata.name);
+        const bool news = !before || ReadyOf(*before) != ReadyOf(*node) ||
+                          before->spec != node->spec ||
+                          before->status.allocatable != node->status.allocatable;
+        world_.UpsertNode(std::move(node));
+        if (news && on_nodes) on_nodes();
+      },
+      [this](std::string_view, std::string_view name) {
+        world_.DeleteNode(name);
+        if (on_nodes) on_nodes();
+      });
+  pods_ = &Add<model::Pod>(
+      false,
+      [this](std::shared_ptr<const model::Pod> pod) {
+        const bool pending = pod->spec.node_name.empty() && !pod->metadata.deletion_timestamp;
+        world_.UpsertPod(pod);
+        if (pending && on_pending) on_pending(*pod);
+      },
+      [this](std::string_view ns, std::string_view name) { world_.DeletePod(ns, name); }, "",
+      kLivePods);
+
+  cluster::Facts& facts = world_.snapshot().facts();
+  AddObjects(world_.budgets);
+  AddObjects(world_.daemon_sets);
+  AddObjects(world_.replica_sets, &facts.replica_sets);
+  AddObjects(world_.stateful_sets, &facts.stateful_sets);
+  AddObjects(world_.replication_controllers, &facts.replication_controllers);
+  AddObjects<model::Job>(world_.jobs);
+  AddFact(facts.namespaces);
+  AddFact(facts.services);
+  AddFact(facts.claims);
+  AddFact(facts.volumes);
+  AddFact(facts.storage_classes);
+  AddFact(facts.csi_nodes);
+  AddFact(facts.csi_drivers);
+  AddFact(facts.storage_capacities);
+  AddFact(facts.volume_attachments);
+  if (!options_.config_map_name.empty()) {
+    Add<model::ConfigMap>(
+        true,
+        [this](std::shared_ptr<const model::ConfigMap> object) {
+          world_.config_maps.Upsert(std::move(object));
+        },
+        [this](std::string_view ns, std::string_view name) { world_.config_maps.Erase(ns, name); },
+        "/api/v1/namespaces/" + options_.config_map_namespace + "/configmaps",
+        "metadata.name=" + options_.config_map_name);
+  }
+}
+
+void ClusterFeed::Start() {
+  for (const auto& reflector : reflectors_) client_.executor().Spawn(reflector->Run());
+}
+
+bool ClusterFeed::synced() const {
+  return std::ranges::all_of(reflectors_, [](const auto& r) { return r->synced(); });
+}
+
+Task<Status> ClusterFeed::WaitUntilSynced(Deadline deadline) {
+  while (!synced()) {
+    if (deadline.Passed(client_.executor().clock())) {
+      std::vector<std::string> missing;
+      for (const auto& reflector : reflectors_) {
+        if (reflector->synced()) continue;
+        const Status& trouble = reflector->trouble();
+        missing.push_back(reflector->kind() + (trouble.ok() ? "" : " (" + trouble.message() + ")"));
+      }
+      co_return DeadlineExceeded("not seen yet: " + Join(missing, ", "));
+    }
+    co_await client_.executor().Sleep(kSyncPoll);
+  }
+  co_return Status::Ok();
+}
+
+Duration ClusterFeed::view_age() const {
+  const TimePoint heard = std::min(nodes_->last_heard(), pods_->last_heard());
+  return std::max(Duration::zero(), client_.executor().clock().Now() - heard);
+}
+
+}  // namespace coppice::kube

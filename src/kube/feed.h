@@ -1,0 +1,66 @@
+// ClusterFeed: every kind that decisions read, from the API server into the World.
+//
+// One reflector per kind. What is required for any decision (nodes, pods, what drains look at) has
+// to be readable; the rest counts as empty where our rights do not reach.
+//
+// Decision thread.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/world.h"
+#include "kube/reflector.h"
+
+namespace coppice::kube {
+
+struct FeedOptions {
+  // The one ConfigMap that is watched (the priority expander's), in that namespace; empty: none.
+  std::string config_map_namespace;
+  std::string config_map_name;
+  bool stream_first = true;
+};
+
+class ClusterFeed {
+ public:
+  ClusterFeed(FeedOptions options, cluster::World& world, Client& client, const Log& log);
+
+  // Starts reading; call once.
+  void Start();
+  // Until every kind has been seen whole, or `deadline`; then the failure names what is missing.
+  Task<Status> WaitUntilSynced(Deadline deadline);
+  bool synced() const;
+
+  // How old the view of nodes and pods may be; zero when they were heard of just now.
+  Duration view_age() const;
+
+  // A pod without a node was marked unschedulable, or is new. Decision thread.
+  std::function<void(const model::Pod& pod)> on_pending;
+  // A node came, went or changed its readiness.
+  std::function<void()> on_nodes;
+
+  const std::vector<std::unique_ptr<Reflector>>& reflectors() const { return reflectors_; }
+
+ private:
+  template <class T>
+  Reflector& Add(bool optional, std::function<void(std::shared_ptr<const T>)> upsert,
+                 Reflector::Remove remove, std::string path = "", std::string field_selector = "");
+  template <class T>
+  void AddFact(cluster::ObjectTable<T>& table);
+  template <class T>
+  void AddObjects(cluster::OrderedObjects<T>& objects, cluster::ObjectTable<T>* table = nullptr,
+                  bool optional = false);
+
+  FeedOptions options_;
+  cluster::World& world_;
+  Client& client_;
+  const Log& log_;
+  std::vector<std::unique_ptr<Reflector>> reflectors_;
+  Reflector* nodes_ = nullptr;
+  Reflector* pods_ = nullptr;
+};
+
+}  // namespace coppice::kube

@@ -1,0 +1,148 @@
+#include "kube/kube_writer.h"
+
+#include <nlohmann/json.hpp>
+
+#include "kube/node_edit.h"
+#include "model/kinds.h"
+#include "wire/wire.h"
+
+namespace coppice::kube {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Upstream's for taints: a conflict is tried again for five seconds.
+constexpr Duration kConflictFor = std::chrono::seconds(5);
+constexpr Duration kConflictWait = std::chrono::milliseconds(100);
+constexpr Duration kWriteTimeout = std::chrono::seconds(10);
+
+std::string PodPath(const cluster::PodName& pod) {
+  return "/api/v1/namespaces/" + net::PercentEncode(pod.namespace_) + "/pods/" +
+         net::PercentEncode(pod.name);
+}
+
+}  // namespace
+
+KubeWriter::KubeWriter(Client& client, EventSender& events, Fence fence)
+    : client_(client), events_(events), fence_(std::move(fence)) {
+  events_.guard = fence_.may_write;
+}
+
+Task<Result<Answer>> KubeWriter::Fenced(Request request, Duration timeout) {
+  request.guard = fence_.may_write;
+  Deadline deadline = Deadline::In(client_.executor().clock(), timeout);
+  if (fence_.within) deadline = fence_.within(deadline);
+  co_return co_await client_.Send(std::move(request), deadline);
+}
+
+Task<Status> KubeWriter::ChangeNode(std::string node, cluster::NodeChange change) {
+  const std::string path = "/api/v1/nodes/" + net::PercentEncode(node);
+  const Deadline give_up = Deadline::In(client_.executor().clock(), kConflictFor);
+  while (true) {
+    Request get;
+    get.path = path;
+    const Deadline get_by = Deadline::In(client_.executor().clock(), kWriteTimeout);
+    CO_TRY(const Answer read, co_await client_.Get(std::move(get), get_by));
+    CO_TRY(const std::optional<std::string> edited, EditNode(read.body, change));
+    if (!edited) co_return Status::Ok();
+    Request put;
+    put.method = "PUT";
+    put.path = path;
+    put.body = *edited;
+    // With its version it cannot be done twice. A repetition whose first attempt did arrive meets a
+    // conflict, reads, and finds that all is as wanted.
+    put.repeatable = true;
+    CO_TRY(const Answer written, co_await Fenced(std::move(put), kWriteTimeout));
+    if (written.Success()) co_return Status::Ok();
+    if (written.status != 409 || give_up.Passed(client_.executor().clock()))
+      co_return written.Error().ToStatus();
+    const auto wait =
+        std::chrono::duration_cast<Duration>(kConflictWait * (0.5 + client_.rng().Unit()));
+    co_await client_.executor().Sleep(wait);
+  }
+}
+
+Task<Status> KubeWriter::Evict(cluster::PodName pod, int64_t grace_period_seconds) {
+  const Json body = {{"apiVersion", "policy/v1"},
+                     {"kind", "Eviction"},
+                     {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_}}},
+                     {"deleteOptions", {{"gracePeriodSeconds", grace_period_seconds}}}};
+  Request request;
+  request.method = "POST";
+  request.path = PodPath(pod) + "/eviction";
+  request.body = body.dump();
+  // Its successor may have the same name already; the drain asks again by itself.
+  request.repeatable = false;
+  CO_TRY(const Answer answer, co_await Fenced(std::move(request), kWriteTimeout));
+  co_return answer.Success() ? Status::Ok() : answer.Error().ToStatus();
+}
+
+Task<Result<std::optional<std::string>>> KubeWriter::WhereIs(cluster::PodName pod) {
+  Request request;
+  request.path = PodPath(pod);
+  request.accept = std::string(kProtobuf);
+  const Deadline deadline = Deadline::In(client_.executor().clock(), kWriteTimeout);
+  CO_TRY(const Answer answer, co_await client_.Send(std::move(request), deadline));
+  if (answer.status == 404) co_return std::optional<std::string>();
+  if (!answer.Success()) co_return answer.Error().ToStatus();
+  CO_TRY(const model::Pod found, wire::FromBytes<model::Pod>(answer.body));
+  co_return std::optional<std::string>(found.spec.node_name);
+}
+
+void KubeWriter::Emit(cluster::Event event) {
+  if (event.kind == "ConfigMap" && event.uid.empty() && event.name == map_name_)
+    event.uid = map_uid_;
+  events_.Emit(std::move(event));
+}
+
+Task<Status> KubeWriter::PutConfigMap(std::string namespace_, std::string name,
+                                      std::string data_key, std::string data,
+                                      std::string annotation_key, std::string annotation) {
+  const std::string folder = "/api/v1/namespaces/" + namespace_ + "/configmaps";
+  Request get;
+  get.path = folder + "/" + name;
+  const Deadline get_by = Deadline::In(client_.executor().clock(), kWriteTimeout);
+  CO_TRY(const Answer read, co_await client_.Send(std::move(get), get_by));
+  Json map;
+  Request write;
+  if (read.status == 404) {
+    map = {{"apiVersion", "v1"},
+           {"kind", "ConfigMap"},
+           {"metadata", {{"name", name}, {"namespace", namespace_}}}};
+    write.method = "POST";
+    write.path = folder;
+    write.repeatable = false;
+  } else if (!read.Success()) {
+    co_return read.Error().ToStatus();
+  } else {
+    map = Json::parse(read.body, nullptr, false);
+    if (!map.is_object() || !map["metadata"].is_object())
+      co_return InvalidArgument("the answer is not a ConfigMap");
+    write.method = "PUT";
+    write.path = folder + "/" + name;
+  }
+  if (!map["data"].is_object()) map["data"] = Json::object();
+  map["data"][data_key] = std::move(data);
+  if (!map["metadata"]["annotations"].is_object()) map["metadata"]["annotations"] = Json::object();
+  map["metadata"]["annotations"][annotation_key] = std::move(annotation);
+  write.body = map.dump(-1, ' ', false, Json::error_handler_t::replace);
+  CO_TRY(const Answer written, co_await Fenced(std::move(write), kWriteTimeout));
+  if (!written.Success()) co_return written.Error().ToStatus();
+  const Json now = Json::parse(written.body, nullptr, false);
+  if (now.is_object() && now.contains("metadata") && now["metadata"].is_object()) {
+    map_name_ = name;
+    map_uid_ = now["metadata"].value("uid", "");
+  }
+  co_return Status::Ok();
+}
+
+Task<Status> KubeWriter::DeleteConfigMap(std::string namespace_, std::string name) {
+  Request request;
+  request.method = "DELETE";
+  request.path = "/api/v1/namespaces/" + namespace_ + "/configmaps/" + name;
+  CO_TRY(const Answer answer, co_await Fenced(std::move(request), kWriteTimeout));
+  if (answer.Success() || answer.status == 404) co_return Status::Ok();
+  co_return answer.Error().ToStatus();
+}
+
+}  // namespace coppice::kube

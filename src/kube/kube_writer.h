@@ -1,0 +1,55 @@
+// KubeWriter: the door out to a real API server.
+//
+// Every write asks the fence first and ends before the fence does (lease.h). Nodes are changed by
+// reading and putting back with the version that was read, because the rights that upstream's chart
+// grants have no patch on nodes; whoever was faster makes it start over, for five seconds as
+// upstream does.
+//
+// Decision thread.
+
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "cluster/writer.h"
+#include "kube/client.h"
+#include "kube/events.h"
+
+namespace coppice::kube {
+
+// What has to be true for a write. Null members: nothing.
+struct Fence {
+  std::function<Status()> may_write;
+  std::function<Deadline(Deadline)> within;
+};
+
+class KubeWriter final : public cluster::Writer {
+ public:
+  KubeWriter(Client& client, EventSender& events, Fence fence);
+
+  Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override;
+  Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;
+  Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
+  void Emit(cluster::Event event) override;
+
+  // Writes data and annotations of a ConfigMap; those that are not named stay. Creates it if
+  // absent.
+  Task<Status> PutConfigMap(std::string namespace_, std::string name, std::string data_key,
+                            std::string data, std::string annotation_key, std::string annotation);
+  Task<Status> DeleteConfigMap(std::string namespace_, std::string name);
+
+ private:
+  Task<Result<Answer>> Fenced(Request request, Duration timeout);
+
+  Client& client_;
+  EventSender& events_;
+  Fence fence_;
+  // Of the ConfigMap that was written last: events about it point to it.
+  std::string map_name_;
+  std::string map_uid_;
+};
+
+}  // namespace coppice::kube

@@ -1,0 +1,173 @@
+#include "kube/kube_writer.h"
+
+#include <gmock/gmock.h>
+
+#include "base/fake_clock.h"
+#include "kube/node_edit.h"
+#include "kube/test_rig.h"
+
+namespace coppice::kube {
+namespace {
+
+using Json = test::FakeApiServer::Json;
+constexpr char kNodes[] = "/api/v1/nodes";
+
+cluster::NodeChange Taint() {
+  return {.add_taints = {{.key = "gone", .value = "1", .effect = "NoSchedule"}},
+          .remove_taints = {},
+          .unschedulable = true};
+}
+cluster::NodeChange Untaint() {
+  return {.add_taints = {}, .remove_taints = {"gone"}, .unschedulable = false};
+}
+
+TEST(NodeEditTest, KeepsWhatItDoesNotKnow) {
+  const Json before = {
+      {"kind", "Node"},
+      {"apiVersion", "v1"},
+      {"metadata", {{"name", "n"}, {"resourceVersion", "7"}}},
+      {"spec", {{"future", {{"a", 1}}}, {"taints", {{{"key", "x"}, {"effect", "NoExecute"}}}}}},
+      {"status", {{"images", {1, 2, 3}}}}};
+  const auto edited = test::MustValue(EditNode(before.dump(), Taint()));
+  ASSERT_TRUE(edited);
+  const Json after = Json::parse(*edited);
+  EXPECT_EQ(after["spec"]["future"]["a"], 1);
+  EXPECT_EQ(after["status"], before["status"]);
+  EXPECT_EQ(after["metadata"], before["metadata"]);
+  EXPECT_EQ(after["spec"]["taints"].size(), 2u);
+  EXPECT_EQ(after["spec"]["unschedulable"], true);
+  EXPECT_FALSE(test::MustValue(EditNode(after.dump(), Taint())).has_value());
+  const auto back = test::MustValue(EditNode(after.dump(), Untaint()));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(Json::parse(*back), before);
+}
+
+TEST(NodeEditTest, DoesNotUncordonWhatSomebodyElseCordoned) {
+  const Json node = {{"kind", "Node"}, {"spec", {{"unschedulable", true}}}};
+  EXPECT_FALSE(test::MustValue(EditNode(node.dump(), Untaint())).has_value());
+}
+
+struct WriterRig : TestRig {
+  WriterRig() { executor.Spawn(events.Run()); }
+  EventSender events{*client, log, RateLimit(executor, 0, 1), false};
+  bool leads = true;
+  KubeWriter writer{
+      *client, events,
+      Fence{.may_write = [this] { return leads ? Status::Ok() : FailedPrecondition("no"); },
+            .within = nullptr}};
+};
+
+TEST(KubeWriterTest, ChangesANodeAndStartsOverWhenSomebodyWasFaster) {
+  WriterRig rig;
+  rig.server.Put(kNodes, "Node", "n", {{"spec", {{"providerID", "p"}}}});
+  rig.server.Refuse({.method = "PUT", .path = kNodes, .status = 409, .body = "{}", .times = 2});
+  EXPECT_TRUE(rig.executor.BlockOn(rig.writer.ChangeNode("n", Taint())).ok());
+  const Json node = rig.server.Get(kNodes, "n");
+  EXPECT_EQ(node["spec"]["taints"][0]["key"], "gone");
+  EXPECT_EQ(node["spec"]["providerID"], "p");
+  EXPECT_EQ(rig.server.Count("PUT", "nodes"), 3u);
+}
+
+TEST(KubeWriterTest, AnAnswerThatWasLostIsNotDoneTwice) {
+  WriterRig rig;
+  rig.server.Put(kNodes, "Node", "n");
+  rig.server.Refuse(
+      {.method = "PUT", .path = kNodes, .status = 503, .body = "{}", .act_first = true});
+  EXPECT_TRUE(rig.executor.BlockOn(rig.writer.ChangeNode("n", Taint())).ok());
+  EXPECT_EQ(rig.server.Get(kNodes, "n")["spec"]["taints"].size(), 1u);
+}
+
+TEST(KubeWriterTest, WithoutTheLeaseNothingIsWritten) {
+  WriterRig rig;
+  rig.server.Put(kNodes, "Node", "n");
+  rig.leads = false;
+  EXPECT_FALSE(rig.executor.BlockOn(rig.writer.ChangeNode("n", Taint())).ok());
+  EXPECT_FALSE(rig.executor.BlockOn(rig.writer.Evict({"ns", "p"}, 30)).ok());
+  EXPECT_EQ(rig.server.Count("PUT", ""), 0u);
+  EXPECT_EQ(rig.server.Count("POST", ""), 0u);
+}
+
+TEST(KubeWriterTest, AnEvictionSaysWhatTheServerSaid) {
+  WriterRig rig;
+  rig.server.Put("/api/v1/pods", "Pod", "p", {{"spec", {{"nodeName", "n"}}}}, "ns");
+  rig.server.Refuse(
+      {.method = "POST",
+       .path = "/api/v1/namespaces/ns/pods/p/eviction",
+       .status = 429,
+       .body =
+           R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":429,)"
+           R"("reason":"TooManyRequests","details":{"causes":[{"reason":"DisruptionBudget"}]}})",
+       .headers = {{"Retry-After", "1"}}});
+  EXPECT_EQ(rig.executor.BlockOn(rig.writer.Evict({"ns", "p"}, 7)).code(),
+            Code::kResourceExhausted);
+  EXPECT_EQ(test::MustValue(rig.executor.BlockOn(rig.writer.WhereIs({"ns", "p"}))), "n");
+  EXPECT_TRUE(rig.executor.BlockOn(rig.writer.Evict({"ns", "p"}, 7)).ok());
+  EXPECT_EQ(rig.executor.BlockOn(rig.writer.Evict({"ns", "p"}, 7)).code(), Code::kNotFound);
+  EXPECT_FALSE(test::MustValue(rig.executor.BlockOn(rig.writer.WhereIs({"ns", "p"}))).has_value());
+  const auto seen = rig.server.seen();
+  EXPECT_EQ(Json::parse(seen.front().body)["deleteOptions"]["gracePeriodSeconds"], 7);
+}
+
+TEST(KubeWriterTest, TheStatusMapIsMadeAndThenKept) {
+  WriterRig rig;
+  const auto put = [&](const char* text) {
+    return rig.executor.BlockOn(rig.writer.PutConfigMap("ns", "map", "status", text, "at", "now"));
+  };
+  EXPECT_TRUE(put("one").ok());
+  Json map = rig.server.Get("/api/v1/configmaps", "map", "ns");
+  map["data"]["theirs"] = "x";
+  rig.server.Put("/api/v1/configmaps", "ConfigMap", "map", map, "ns");
+  EXPECT_TRUE(put("two").ok());
+  map = rig.server.Get("/api/v1/configmaps", "map", "ns");
+  EXPECT_EQ(map["data"]["status"], "two");
+  EXPECT_EQ(map["data"]["theirs"], "x");
+  EXPECT_EQ(map["metadata"]["annotations"]["at"], "now");
+}
+
+cluster::Event Told(const std::string& reason, const std::string& text, const char* kind = "Pod") {
+  return {kind, "ns", "p", "u", "Normal", reason, text};
+}
+
+TEST(EventsTest, AReasonIsToldOnceInFiveMinutesAndCountedMeanwhile) {
+  FakeClock clock;
+  EventCorrelator correlator(false);
+  EXPECT_EQ(correlator.Correlate(Told("A", "x"), clock.Now())->count, 1);
+  EXPECT_FALSE(correlator.Correlate(Told("A", "x"), clock.Now()));
+  EXPECT_FALSE(correlator.Correlate(Told("A", "other text"), clock.Now()));
+  EXPECT_TRUE(correlator.Correlate(Told("B", "x"), clock.Now()));
+  clock.Advance(std::chrono::seconds(301));
+  EXPECT_EQ(correlator.Correlate(Told("A", "x"), clock.Now())->count, 3);
+}
+
+TEST(EventsTest, TheStatusMapTellsEveryText) {
+  FakeClock clock;
+  EventCorrelator correlator(false);
+  for (int i = 0; i < 9; ++i) {
+    const auto record =
+        correlator.Correlate(Told("A", std::to_string(i), "ConfigMap"), clock.Now());
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->event.text, std::to_string(i));
+  }
+  const auto tenth = correlator.Correlate(Told("A", "9", "ConfigMap"), clock.Now());
+  ASSERT_TRUE(tenth);
+  EXPECT_EQ(tenth->event.text, "(combined from similar events): 9");
+  EXPECT_EQ(correlator.Correlate(Told("A", "10", "ConfigMap"), clock.Now())->count, 2);
+}
+
+TEST(EventsTest, AreWrittenAndThenPatched) {
+  WriterRig rig;
+  EventSender all{*rig.client, rig.log, RateLimit(rig.executor, 0, 1), true};
+  rig.executor.Spawn(all.Run());
+  all.Emit(Told("A", "x"));
+  all.Emit(Told("A", "x"));
+  ASSERT_TRUE(rig.Until([&] { return rig.server.Count("PATCH", "events") == 1; }));
+  EXPECT_EQ(rig.server.Count("POST", "/namespaces/ns/events"), 1u);
+  const auto seen = rig.server.seen();
+  const Json created = Json::parse(seen[0].body);
+  EXPECT_EQ(created["involvedObject"]["uid"], "u");
+  EXPECT_EQ(created["source"]["component"], "cluster-autoscaler");
+  EXPECT_EQ(Json::parse(seen[1].body)["count"], 2);
+}
+
+}  // namespace
+}  // namespace coppice::kube

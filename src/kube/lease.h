@@ -1,0 +1,74 @@
+// LeaderLease: at most one of several replicas acts. client-go's algorithm on a
+// coordination.k8s.io Lease, so that an upstream autoscaler and we can stand for the same one.
+//
+// Beside the election it is the fence: nothing is written unless the lease is ours right now, and
+// what is written ends before the lease could be somebody else's. The lease counts from before its
+// renewal was sent, on our own clock, so that a slow answer shortens it rather than stretches it.
+//
+// Decision thread.
+
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "kube/client.h"
+
+namespace coppice::kube {
+
+struct LeaseOptions {
+  std::string namespace_ = "kube-system";
+  std::string name = "cluster-autoscaler";
+  std::string identity;
+  Duration lease_duration = std::chrono::seconds(15);
+  Duration renew_deadline = std::chrono::seconds(10);
+  Duration retry_period = std::chrono::seconds(2);
+};
+
+class LeaderLease {
+ public:
+  LeaderLease(LeaseOptions options, Client& client, const Log& log);
+
+  // Until we lead. Never gives up; fails only for what no waiting mends (no right, bad name).
+  Task<Status> Acquire();
+  // Renews until it can do so no more; then we lead no more. Spawn after Acquire.
+  Task<Status> Hold();
+  // Hands it over at once instead of letting others wait for its end.
+  Task<void> Release();
+
+  bool leads() const;
+  // OK, or why nothing may be written now.
+  Status MayWrite() const;
+  // `deadline`, but before the lease ends.
+  Deadline Within(Deadline deadline) const;
+
+  const std::string& holder() const { return seen_.holder; }  // as last seen
+
+ private:
+  struct Record {
+    std::string holder;
+    int64_t duration_seconds = 0;
+    std::string acquire_time;
+    std::string renew_time;
+    int64_t transitions = 0;
+    friend bool operator==(const Record&, const Record&) = default;
+  };
+  // One round: true if the lease is ours now.
+  Task<Result<bool>> TryOnce(Duration timeout);
+  Task<Result<bool>> Write(Request request, Record record, TimePoint began);
+  void See(std::string_view body);
+  Request PutRequest(const Record& record) const;
+
+  LeaseOptions options_;
+  Client& client_;
+  const Log& log_;
+  std::string path_;
+  std::string raw_;  // the whole object as the server has it: what we do not know survives
+  Record seen_;
+  TimePoint seen_at_;  // when `seen_` last changed, on our clock
+  std::optional<TimePoint> ours_until_;
+};
+
+}  // namespace coppice::kube

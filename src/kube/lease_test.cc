@@ -1,0 +1,101 @@
+#include "kube/lease.h"
+
+#include <gmock/gmock.h>
+
+#include "kube/test_rig.h"
+
+namespace coppice::kube {
+namespace {
+
+constexpr char kLeases[] = "/apis/coordination.k8s.io/v1/leases";
+
+LeaseOptions Options(const std::string& who) {
+  return {.namespace_ = "ns",
+          .name = "lease",
+          .identity = who,
+          .lease_duration = std::chrono::seconds(2),
+          .renew_deadline = std::chrono::milliseconds(600),
+          .retry_period = std::chrono::milliseconds(50)};
+}
+
+test::FakeApiServer::Json SpecOf(TestRig& rig) {
+  return rig.server.Get(kLeases, "lease", "ns")["spec"];
+}
+
+Task<void> AcquireAndHold(LeaderLease& lease, bool& leads, bool& lost) {
+  const Status got = co_await lease.Acquire();
+  leads = got.ok();
+  const Status held = co_await lease.Hold();
+  lost = !held.ok();
+}
+
+TEST(LeaseTest, TheFirstLeadsAndTheSecondWaitsForTheRelease) {
+  TestRig rig;
+  LeaderLease a(Options("a"), *rig.client, rig.log);
+  LeaderLease b(Options("b"), *rig.client, rig.log);
+  bool a_leads = false, a_lost = false, b_leads = false, b_lost = false;
+  rig.executor.Spawn(AcquireAndHold(a, a_leads, a_lost));
+  ASSERT_TRUE(rig.Until([&] { return a_leads; }));
+  EXPECT_EQ(SpecOf(rig)["holderIdentity"], "a");
+  EXPECT_EQ(SpecOf(rig)["leaseTransitions"], 0);
+  rig.executor.Spawn(AcquireAndHold(b, b_leads, b_lost));
+  rig.executor.RunFor(std::chrono::milliseconds(500));
+  EXPECT_FALSE(b_leads);
+  EXPECT_FALSE(b.MayWrite().ok());
+  EXPECT_TRUE(a.MayWrite().ok());
+  rig.executor.BlockOn(a.Release());
+  EXPECT_FALSE(a.MayWrite().ok());
+  ASSERT_TRUE(rig.Until([&] { return b_leads; }));
+  EXPECT_EQ(SpecOf(rig)["holderIdentity"], "b");
+  EXPECT_EQ(SpecOf(rig)["leaseTransitions"], 1);
+}
+
+TEST(LeaseTest, WhoCannotRenewLeadsNoMoreBeforeTheLeaseEnds) {
+  TestRig rig;
+  LeaderLease a(Options("a"), *rig.client, rig.log);
+  bool leads = false, lost = false;
+  rig.executor.Spawn(AcquireAndHold(a, leads, lost));
+  ASSERT_TRUE(rig.Until([&] { return leads; }));
+  const Deadline late = Deadline::In(rig.clock, std::chrono::minutes(1));
+  EXPECT_LE(a.Within(late).at, rig.clock.Now() + std::chrono::seconds(1));
+  rig.server.Refuse({.path = "/apis/coordination", .status = 500, .body = "{}", .times = 1'000});
+  const TimePoint cut = rig.clock.Now();
+  ASSERT_TRUE(rig.Until([&] { return lost; }));
+  EXPECT_LT(rig.clock.Now() - cut, std::chrono::milliseconds(1'500));
+  EXPECT_FALSE(a.MayWrite().ok());
+}
+
+TEST(LeaseTest, ADeadHoldersLeaseIsTakenWhenItHasNotMovedForItsTime) {
+  TestRig rig;
+  rig.server.Put(kLeases, "Lease", "lease",
+                 {{"metadata", {{"annotations", {{"keep", "me"}}}}},
+                  {"spec",
+                   {{"holderIdentity", "dead"},
+                    {"leaseDurationSeconds", 1},
+                    {"renewTime", "2099-01-01T00:00:00.000000Z"},  // its clock lies
+                    {"leaseTransitions", 4}}}},
+                 "ns");
+  LeaderLease a(Options("a"), *rig.client, rig.log);
+  bool leads = false, lost = false;
+  const TimePoint began = rig.clock.Now();
+  rig.executor.Spawn(AcquireAndHold(a, leads, lost));
+  ASSERT_TRUE(rig.Until([&] { return leads; }));
+  EXPECT_GE(rig.clock.Now() - began, std::chrono::seconds(1));
+  EXPECT_EQ(SpecOf(rig)["leaseTransitions"], 5);
+  EXPECT_EQ(rig.server.Get(kLeases, "lease", "ns")["metadata"]["annotations"]["keep"], "me");
+}
+
+TEST(LeaseTest, WhoSeesAnotherHolderStopsAtOnce) {
+  TestRig rig;
+  LeaderLease a(Options("a"), *rig.client, rig.log);
+  bool leads = false, lost = false;
+  rig.executor.Spawn(AcquireAndHold(a, leads, lost));
+  ASSERT_TRUE(rig.Until([&] { return leads; }));
+  rig.server.Put(kLeases, "Lease", "lease",
+                 {{"spec", {{"holderIdentity", "thief"}, {"leaseDurationSeconds", 15}}}}, "ns");
+  ASSERT_TRUE(rig.Until([&] { return lost; }));
+  EXPECT_EQ(SpecOf(rig)["holderIdentity"], "thief");
+}
+
+}  // namespace
+}  // namespace coppice::kube

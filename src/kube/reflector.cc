@@ -1,0 +1,313 @@
+#include "kube/reflector.h"
+
+#include <utility>
+
+namespace coppice::kube {
+
+// Shared with exchanges that may outlive the reflector. Touched on the decision thread only.
+struct Reflector::Link {
+  Reflector* reflector = nullptr;
+};
+
+namespace {
+
+constexpr size_t kMaxErrorBytes = 64 << 10;
+
+std::string KeyOf(const Delta& delta) { return delta.namespace_ + "/" + delta.name; }
+
+// The transport's side of a watch: cuts the stream into events, decodes them, posts batches.
+class WatchExchange final : public net::Exchange {
+ public:
+  WatchExchange(KindCodec codec, std::shared_ptr<Executor::Inbox> inbox,
+                std::shared_ptr<Reflector::Link> link, Promise<Status> end)
+      : codec_(std::move(codec)),
+        inbox_(std::move(inbox)),
+        link_(std::move(link)),
+        end_(std::move(end)),
+        frames_(wire::Encoding::kProtobuf) {}
+
+  bool OnHead(const net::HttpResponse& head) override {
+    head_ = head;
+    if (!head.Success()) return true;
+    const std::string* type = head.Header("content-type");
+    if (type != nullptr && type->starts_with(kJson)) {
+      encoding_ = wire::Encoding::kJson;
+      frames_ = wire::WatchFrames(encoding_);
+    }
+    Deliver({});  // that it stands is proof of life
+    return true;
+  }
+
+  bool OnBody(std::string_view bytes) override {
+    if (!head_.Success()) {
+      error_body_.append(
+          bytes.substr(0, kMaxErrorBytes - std::min(kMaxErrorBytes, error_body_.size())));
+      return true;
+    }
+    frames_.Feed(bytes);
+    std::vector<Delta> batch;
+    while (trouble_.ok()) {
+      const auto frame = frames_.Next();
+      if (!frame.ok()) {
+        trouble_ = frame.status();
+      } else if (!frame->has_value()) {
+        break;
+      } else {
+        std::optional<wire::ApiError> error;
+        auto delta = codec_.read_event(encoding_, **frame, error);
+        if (delta.ok()) {
+          batch.push_back(*std::move(delta));
+        } else {
+          trouble_ = delta.status();
+        }
+      }
+    }
+    if (!batch.empty()) Deliver(std::move(batch));
+    return trouble_.ok();
+  }
+
+  void OnEnd(Status outcome) override {
+    if (!trouble_.ok()) {
+      end_.Set(trouble_);
+    } else if (outcome.ok() && !head_.Success()) {
+      const std::string* type = head_.Header("content-type");
+      const std::string* after = head_.Header("retry-after");
+      end_.Set(
+          wire::ErrorFromAnswer(head_.status, type ? *type : "", after ? *after : "", error_body_)
+              .ToStatus());
+    } else if (outcome.ok() && !frames_.AtBoundary()) {
+      end_.Set(Unavailable("the watch ended in the middle of an event"));
+    } else {
+      end_.Set(std::move(outcome));
+    }
+  }
+
+ private:
+  void Deliver(std::vector<Delta> batch) {
+    auto shared = std::make_shared<std::vector<Delta>>(std::move(batch));
+    Executor::PostTo(*inbox_, [link = link_, shared] {
+      if (link->reflector != nullptr) link->reflector->Take(std::move(*shared));
+    });
+  }
+
+  KindCodec codec_;
+  std::shared_ptr<Executor::Inbox> inbox_;
+  std::shared_ptr<Reflector::Link> link_;
+  Promise<Status> end_;
+  wire::WatchFrames frames_;
+  wire::Encoding encoding_ = wire::Encoding::kProtobuf;
+  net::HttpResponse head_;
+  std::string error_body_;
+  Status trouble_;
+};
+
+}  // namespace
+
+Reflector::Reflector(ReflectorOptions options, Client& client, const Log& log, Upsert upsert,
+                     Remove remove, Changed changed)
+    : options_(std::move(options)),
+      client_(client),
+      log_(log),
+      upsert_(std::move(upsert)),
+      remove_(std::move(remove)),
+      changed_(std::move(changed)),
+      link_(std::make_shared<Link>()) {
+  link_->reflector = this;
+  can_stream_ = options_.stream_first;
+  if (options_.path.empty()) options_.path = options_.codec.path;
+}
+
+Reflector::~Reflector() { link_->reflector = nullptr; }
+
+void Reflector::Note(const Status& status) {
+  const bool news = status.code() != trouble_.code();
+  trouble_ = status;
+  if (status.ok() || !news) return;
+  log_.Warning("the view of a kind cannot be refreshed",
+               {{"kind", options_.codec.kind}, {"error", status}});
+}
+
+void Reflector::See(Delta& delta) {
+  Known& known = known_[KeyOf(delta)];
+  known.round = round_;
+  if (known.version == delta.version && !delta.version.empty()) return;  // nothing new
+  known.version = delta.version;
+  upsert_(delta.object);
+}
+
+void Reflector::Forget(const Delta& delta) {
+  if (known_.erase(KeyOf(delta)) > 0) remove_(delta.namespace_, delta.name);
+}
+
+void Reflector::Sweep() {
+  std::erase_if(known_, [this](const auto& entry) {
+    if (entry.second.round == round_) return false;
+    const size_t slash = entry.first.find('/');
+    const std::string_view key = entry.first;
+    remove_(key.substr(0, slash), key.substr(slash + 1));
+    return true;
+  });
+  synced_ = true;
+  forbidden_ = false;
+  ++lists_;
+}
+
+void Reflector::Take(std::vector<Delta> batch) {
+  Heard();
+  Note(Status::Ok());
+  for (Delta& delta : batch) {
+    switch (delta.type) {
+      case model::WatchType::kAdded:
+      case model::WatchType::kModified:
+        See(delta);
+        break;
+      case model::WatchType::kDeleted:
+        Forget(delta);
+        break;
+      case model::WatchType::kBookmark:
+      case model::WatchType::kError:
+        break;
+    }
+    if (delta.initial_end && in_first_events_) {
+      in_first_events_ = false;
+      Sweep();
+    }
+    // In the middle of the first events there is no version to go on from: they come in no order.
+    if (!in_first_events_ && !delta.version.empty()) version_ = delta.version;
+  }
+  if (changed_ && !batch.empty() && !in_first_events_) changed_();
+}
+
+Request Reflector::ListRequest(const std::string& continue_, bool paged) const {
+  Request request;
+  request.path = options_.path;
+  request.accept = std::string(kProtobuf) + "," + std::string(kJson);
+  request.limited = false;
+  request.timeout = std::chrono::minutes(1);
+  if (paged) request.query.emplace_back("limit", std::to_string(options_.page_size));
+  if (!continue_.empty()) request.query.emplace_back("continue", continue_);
+  if (!options_.field_selector.empty())
+    request.query.emplace_back("fieldSelector", options_.field_selector);
+  return request;
+}
+
+Task<Status> Reflector::List() {
+  ++round_;
+  std::string continue_;
+  bool paged = true;
+  while (true) {
+    auto page = std::make_shared<Result<Page>>(Internal("not decoded"));
+    Request request = ListRequest(continue_, paged);
+    request.on_edge = [page, codec = options_.codec](std::string_view body) {
+      *page = codec.read_page(body);
+    };
+    const Deadline deadline = Deadline::In(client_.executor().clock(), std::chrono::minutes(2));
+    const auto answer = co_await client_.Send(std::move(request), deadline);
+    if (!answer.ok()) co_return answer.status();
+    if (answer->status == 410 && !continue_.empty()) {
+      // The pages that are left are of a state that is gone. Once more from the start, and in one
+      // piece, which cannot expire half-way. What was seen is of this round; the next is another.
+      ++round_;
+      continue_.clear();
+      paged = false;
+      continue;
+    }
+    if (!answer->Success()) co_return answer->Error().ToStatus();
+    if (!page->ok()) co_return page->status();
+    for (Delta& delta : (*page)->items) See(delta);
+    continue_ = (*page)->metadata.continue_;
+    if (!continue_.empty()) continue;
+    Sweep();
+    version_ = (*page)->metadata.resource_version;
+    Heard();
+    Note(Status::Ok());
+    if (changed_) changed_();
+    co_return Status::Ok();
+  }
+}
+
+Task<Status> Reflector::Watch(bool from_start) {
+  Request request;
+  request.path = options_.path;
+  request.accept = std::string(kProtobuf) + ";stream=watch," + std::string(kJson);
+  request.query.emplace_back("watch", "true");
+  request.query.emplace_back("allowWatchBookmarks", "true");
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.watch_timeout *
+                                                                        (1 + client_.rng().Unit()));
+  request.query.emplace_back("timeoutSeconds", std::to_string(seconds.count()));
+  if (from_start) {
+    request.query.emplace_back("sendInitialEvents", "true");
+    request.query.emplace_back("resourceVersionMatch", "NotOlderThan");
+    ++round_;
+  } else {
+    request.query.emplace_back("resourceVersion", version_);
+  }
+  in_first_events_ = from_start;
+  if (!options_.field_selector.empty())
+    request.query.emplace_back("fieldSelector", options_.field_selector);
+  // The server ends it; ours is the second line of defence.
+  request.timeout = seconds + std::chrono::seconds(30);
+  const Promise<Status> end(client_.executor());
+  auto exchange =
+      std::make_shared<WatchExchange>(options_.codec, client_.executor().inbox(), link_, end);
+  ++watches_;
+  CO_TRY(stream_, co_await client_.Open(std::move(request), options_.max_silence, exchange));
+  const Status status = co_await end.future();
+  stream_ = 0;
+  // A first state that broke off is no state: nothing of it is taken for the whole.
+  if (in_first_events_ && status.ok()) co_return Unavailable("the streamed list broke off");
+  co_return status;
+}
+
+Task<void> Reflector::Run() {
+  Backoff backoff(options_.backoff, client_.rng());
+  while (true) {
+    const bool from_start = version_.empty();
+    const bool streamed = from_start && can_stream_;
+    const TimePoint began = client_.executor().clock().Now();
+    Status status;
+    if (from_start && !streamed) {
+      status = co_await List();
+    } else {
+      status = co_await Watch(from_start);
+    }
+    if (streamed && (status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound)) {
+      can_stream_ = false;  // an older server: list and watch
+      continue;
+    }
+    if (status.code() == Code::kOutOfRange) {  // 410: that version is forgotten
+      version_.clear();
+      log_.Info("the server has forgotten our version; reading anew",
+                {{"kind", options_.codec.kind}});
+      // At once the first time; a server that says so again and again is not to be hammered.
+      if (client_.executor().clock().Now() - began > std::chrono::seconds(1)) continue;
+    } else if (status.ok()) {
+      backoff.Reset();
+      // A watch that ended because its time was up is opened again at once, but not one that ends
+      // as soon as it begins.
+      if (from_start || client_.executor().clock().Now() - began > std::chrono::seconds(1))
+        continue;
+    } else {
+      Note(status);
+      if (status.code() == Code::kPermissionDenied || status.code() == Code::kNotFound) {
+        if (options_.optional) {
+          if (!forbidden_) {
+            log_.Info("a kind cannot be seen and counts as empty",
+                      {{"kind", options_.codec.kind}, {"error", status}});
+          }
+          forbidden_ = true;
+          synced_ = true;
+          co_await client_.executor().Sleep(options_.forbidden_retry);
+          continue;
+        }
+      }
+      // What cannot be read cannot be resumed behind, either.
+      if (status.code() == Code::kInvalidArgument) version_.clear();
+      if (client_.executor().clock().Now() - began > std::chrono::minutes(2)) backoff.Reset();
+    }
+    const Duration wait = backoff.Next();
+    co_await client_.executor().Sleep(wait);
+  }
+}
+
+}  // namespace coppice::kube

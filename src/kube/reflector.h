@@ -1,0 +1,116 @@
+// Reflector: keeps a local picture of all objects of one kind up to date, by list and watch.
+//
+// The picture is somebody else's (the World); this hands out changes: `upsert` for an object that
+// is new or another version, `remove` for one that is gone, each change once, on the decision
+// thread. A watch that ends goes on where it stopped. When the server has forgotten that version
+// (410), the list is read anew and compared: what has vanished meanwhile is removed, what is the
+// same version is not handed out again.
+//
+// Decision thread; decoding happens on the transport's.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "base/backoff.h"
+#include "base/log.h"
+#include "base/promise.h"
+#include "kube/client.h"
+#include "kube/kind_codec.h"
+
+namespace coppice::kube {
+
+struct ReflectorOptions {
+  KindCodec codec;
+  std::string path = {};  // instead of the codec's: one namespace only
+  std::string field_selector = {};
+  // Without the right to see this kind (403) the reflector says so once and counts as synced and
+  // empty; it asks again now and then.
+  bool optional = false;
+  // Read the first state as a stream of events where the server can (watch list): one request
+  // instead of pages, and no list in anybody's memory.
+  bool stream_first = true;
+  int page_size = 1'000;
+  // The server ends a watch after this long, drawn up to twice as long so that many clients do not
+  // come back together.
+  Duration watch_timeout = std::chrono::minutes(5);
+  // Bookmarks come about every minute; a watch that is silent for longer than this is dead.
+  Duration max_silence = std::chrono::seconds(150);
+  Duration forbidden_retry = std::chrono::minutes(10);
+  // client-go's.
+  BackoffOptions backoff{.first = std::chrono::milliseconds(800),
+                         .longest = std::chrono::seconds(30),
+                         .factor = 2.0,
+                         .jitter = 0.5};
+};
+
+class Reflector {
+ public:
+  using Upsert = std::function<void(const std::shared_ptr<const void>& object)>;
+  using Remove = std::function<void(std::string_view namespace_, std::string_view name)>;
+  // After a batch of changes: the state is consistent, and something may be worth a look.
+  using Changed = std::function<void()>;
+
+  Reflector(ReflectorOptions options, Client& client, const Log& log, Upsert upsert, Remove remove,
+            Changed changed = nullptr);
+  ~Reflector();
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  // For ever; spawn it.
+  Task<void> Run();
+
+  const std::string& kind() const { return options_.codec.kind; }
+  bool synced() const { return synced_; }  // the whole state has been seen at least once
+  bool forbidden() const { return forbidden_; }
+  // When the picture was last known to be what the server had.
+  TimePoint last_heard() const { return last_heard_; }
+  const Status& trouble() const { return trouble_; }  // OK while all is well
+  uint64_t lists() const { return lists_; }
+  uint64_t watches() const { return watches_; }
+  size_t size() const { return known_.size(); }
+
+  // For the transport's side; not for others.
+  struct Link;
+  void Take(std::vector<Delta> batch);
+
+ private:
+  struct Known {
+    std::string version;
+    uint64_t round = 0;  // of the list in which it was last seen
+  };
+
+  Task<Status> List();
+  Task<Status> Watch(bool from_start);
+  Request ListRequest(const std::string& continue_, bool paged) const;
+  void See(Delta& delta);
+  void Forget(const Delta& delta);
+  void Sweep();  // what the list that is now complete did not have
+  void Heard() { last_heard_ = client_.executor().clock().Now(); }
+  void Note(const Status& status);
+
+  ReflectorOptions options_;
+  Client& client_;
+  const Log& log_;
+  Upsert upsert_;
+  Remove remove_;
+  Changed changed_;
+  std::shared_ptr<Link> link_;  // how the transport's thread finds us, or finds that we are gone
+  uint64_t stream_ = 0;
+  std::unordered_map<std::string, Known> known_;  // by namespace/name
+  std::string version_;                           // "": nothing to go on from
+  uint64_t round_ = 0;
+  bool in_first_events_ = false;  // of a streamed list
+  bool synced_ = false;
+  bool forbidden_ = false;
+  bool can_stream_ = true;
+  TimePoint last_heard_;
+  Status trouble_;
+  uint64_t lists_ = 0;
+  uint64_t watches_ = 0;
+};
+
+}  // namespace coppice::kube
