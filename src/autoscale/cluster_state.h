@@ -118,6 +118,9 @@ class ClusterState {
   bool GroupHealthy(std::string_view group) const;
   bool GroupScalingUp(std::string_view group) const;  // nodes to come and a request for them
   std::optional<cloud::MachineError> BackedOff(std::string_view group, TimePoint now) const;
+  std::optional<TimePoint> BackoffEnds(std::string_view group) const {
+    return backoff_.Until(group);
+  }
   bool SafeToScaleUp(std::string_view group, TimePoint now) const {
     return GroupHealthy(group) && !BackedOff(group, now);
   }

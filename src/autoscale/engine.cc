@@ -65,6 +65,8 @@ Engine::Engine(Parts parts)
            parts_.executor.clock(), [this](std::string_view group) { return OptionsOf(group); },
            parts_.first_of_tie,
            [this](std::function<void()> work) { return parts_.cloud.Elsewhere(std::move(work)); }}),
+      nearest_({parts_.options, parts_.groups, templates_, state_, search_,
+                [this](std::string_view group) { return OptionsOf(group); }}),
       down_({parts_.options, parts_.groups, parts_.world, search_, parts_.executor.clock(),
              [this](std::string_view group) { return OptionsOf(group); }}),
       actuator_(
@@ -262,6 +264,7 @@ Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
     HelpByExistingNodes(pass);
     const bool buy = ShouldScaleUp(pass);
     if (buy) co_await ScaleUp(pass);
+    nearest_.Explain(pass.report->scale_up, pass.all_nodes, pass.ready_nodes, pass.now);
     const bool degraded = parts_.options.enable_graceful_degradation && degraded_passes_ > 0;
     if (parts_.options.scale_down_enabled && !(degraded && degraded_passes_ % 4 != 0)) {
       co_await ScaleDown(pass);

@@ -17,6 +17,7 @@
 #include "autoscale/actuator.h"
 #include "autoscale/cloud_calls.h"
 #include "autoscale/cluster_state.h"
+#include "autoscale/nearest_miss.h"
 #include "autoscale/options.h"
 #include "autoscale/scale_down.h"
 #include "autoscale/scale_up.h"
@@ -60,6 +61,7 @@ class Engine {
   ClusterState& state() { return state_; }
   const ScaleDownPlanner& planner() const { return down_; }
   const Actuator& actuator() const { return actuator_; }
+  const Templates& templates() const { return templates_; }
 
  private:
   struct NodeOf {
@@ -90,6 +92,8 @@ class Engine {
                          const std::set<const model::Pod*>& helped);
   Task<void> ScaleDown(PassState& pass);
   bool InCooldown(const PassState& pass) const;
+  void HoldInCooldown(const PassState& pass);
+  void HoldCropped(const NodesToDelete& wanted, const CroppedDeletions& cropped);
   void Fuse(const PassState& pass, CroppedDeletions& deletions);
   void Finish(PassState& pass);
   void EmitScaleUpEvents(const report::ScaleUp& scale_up);
@@ -104,6 +108,7 @@ class Engine {
   pack::Search search_;
   pack::Placer pending_placer_;
   ScaleUpPlanner up_;
+  NearestMiss nearest_;
   ScaleDownPlanner down_;
   Actuator actuator_;
   bool initialized_ = false;

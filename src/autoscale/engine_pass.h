@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,8 +22,10 @@ struct Engine::PassState {
       pending;                   // Unschedulable, then unprocessed ones of bypassed schedulers
   DeletionsInProgress deleting;  // as of the beginning
   PdbTracker budgets;
-  std::vector<std::pair<std::string, pack::NodeTemplate>> upcoming;  // stand-ins, with their group
+  // Stand-ins, with their group; all_nodes points into it while it grows.
+  std::deque<std::pair<std::string, pack::NodeTemplate>> upcoming;
   std::vector<Quotas::NodeOf> all_nodes;  // of the snapshot, stand-ins included
+  std::vector<report::FittingPod> fitting;  // only if everything is to be told
   bool scale_up_tried = false;            // its events have been emitted
   bool no_scale_down = false;             // every pending pod is new: wait
 

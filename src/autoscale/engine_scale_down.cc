@@ -9,6 +9,7 @@
 #include "autoscale/taints.h"
 #include "autoscale/utilization.h"
 #include "pack/pod_kinds.h"
+#include "report/explain.h"
 
 namespace coppice::autoscale {
 
@@ -46,6 +47,40 @@ bool Engine::InCooldown(const PassState& pass) const {
          last_delete_ + parts_.options.scale_down_delay_after_delete > pass.now;
 }
 
+// Upstream says no word about a node that is not needed while nothing is removed at all.
+void Engine::HoldInCooldown(const PassState& pass) {
+  struct Wait {
+    TimePoint until;
+    const char* why;
+  };
+  Wait longest{pass.now, "pending pods are new"};
+  for (const Wait& wait :
+       {Wait{last_scale_up_ + parts_.options.scale_down_delay_after_add, "after a scale-up"},
+        Wait{last_fail_ + parts_.options.scale_down_delay_after_failure, "after a failure"},
+        Wait{last_delete_ + parts_.options.scale_down_delay_after_delete, "after a deletion"}}) {
+    if (wait.until > longest.until) longest = wait;
+  }
+  down_.HoldUnneeded(longest.why, longest.until - pass.now, pass.now);
+}
+
+void Engine::HoldCropped(const NodesToDelete& wanted, const CroppedDeletions& cropped) {
+  std::set<std::string_view> going;
+  for (const auto* batches : {&cropped.empty, &cropped.drain}) {
+    for (const DeletionBatch& batch : *batches) {
+      for (const RemovableNode& node : batch.nodes) going.insert(node.node);
+    }
+  }
+  for (const auto* nodes : {&wanted.empty, &wanted.drain}) {
+    for (const RemovableNode& node : *nodes) {
+      if (going.contains(node.node)) continue;
+      down_.Holds({.node = node.node,
+                   .reason = report::Unremovable::kNextPass,
+                   .detail = "as many nodes as may go at once are going",
+                   .group = node.group});
+    }
+  }
+}
+
 report::RemovedNode Engine::Describe(const PassState& pass, const RemovableNode& node, bool drain) {
   report::RemovedNode removed{node.node, node.group, {}, {}};
   const cluster::NodeIndex index = parts_.world.snapshot().FindNode(node.node);
@@ -60,6 +95,12 @@ report::RemovedNode Engine::Describe(const PassState& pass, const RemovableNode&
                      .now = pass.now})
           .value_or(report::Utilization{});
   if (!drain) return removed;
+  for (size_t i = 0; i < node.to_reschedule.size() && i < node.destinations.size(); ++i) {
+    const cluster::NodeIndex to = node.destinations[i];
+    const bool live = parts_.world.snapshot().IsLive(to);
+    removed.moves.push_back(
+        {node.to_reschedule[i], live ? parts_.world.snapshot().node(to).name : ""});
+  }
   for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
     const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
     if (entry == nullptr || pack::IsMirrorPod(*entry->pod) || pack::IsDaemonSetPod(*entry->pod))
@@ -131,6 +172,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
   std::map<std::string, report::RemovedNode> described;
   const bool cooldown = InCooldown(pass);
   const bool act = !cooldown && !candidates.empty();
+  if (cooldown) HoldInCooldown(pass);
   if (act) {
     const NodesToDelete nodes = down_.Choose(view);
     const auto facts_of = [&](std::string_view group) {
@@ -141,6 +183,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
       return facts;
     };
     deletions = CropToBudgets(nodes, actuator_.InProgress(), parts_.options, facts_of);
+    HoldCropped(nodes, deletions);
     Fuse(pass, deletions);
     for (const auto& batch : deletions.empty) {
       for (const auto& node : batch.nodes) described[node.node] = Describe(pass, node, false);
@@ -201,20 +244,14 @@ void Engine::EmitScaleUpEvents(const report::ScaleUp& scale_up) {
   if (scale_up.result != ScaleUpResult::kSuccessful && scale_up.result != ScaleUpResult::kError) {
     for (const report::Unhelped& unhelped : scale_up.unhelped) {
       const std::string text =
-          "pod didn't trigger scale-up: " +
-          ReasonsMessage(scale_up.result, unhelped, scale_up.considered_groups);
+          report::NotTriggeredText(scale_up.result, unhelped, scale_up.considered_groups);
       for (const auto& pod : unhelped.pods) {
         parts_.writer.Emit(PodEvent(*pod, "Normal", "NotTriggerScaleUp", text));
       }
     }
   }
   if (scale_up.resizes.empty()) return;
-  std::vector<std::string> resizes;
-  for (const report::GroupResize& r : scale_up.resizes) {
-    resizes.push_back("{" + r.group + " " + std::to_string(r.from) + "->" + std::to_string(r.to) +
-                      " (max: " + std::to_string(r.max) + ")}");
-  }
-  const std::string text = "pod triggered scale-up: [" + Join(resizes, " ") + "]";
+  const std::string text = report::TriggeredText(scale_up.resizes);
   for (const auto& pod : scale_up.triggered) {
     parts_.writer.Emit(PodEvent(*pod, "Normal", "TriggeredScaleUp", text));
   }
@@ -268,6 +305,8 @@ void Engine::Finish(PassState& pass) {
   pass.report->scale_down.outcomes = actuator_.TakeOutcomes();
   pass.report->scale_down.unneeded = down_.Unneeded();
   pass.report->scale_down.staying = down_.Staying();
+  pass.report->scale_down.held = down_.Held();
+  pass.report->scale_up.fitting = std::move(pass.fitting);
 }
 
 }  // namespace coppice::autoscale

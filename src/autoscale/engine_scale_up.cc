@@ -89,6 +89,10 @@ void Engine::HelpByExistingNodes(PassState& pass) {
   for (size_t i = 0; i < pass.pending.size(); ++i) {
     unprocessed = unprocessed || placement.unprocessed[i] != 0;
     const model::Pod& pod = *pass.pending[i].pod;
+    if (placement.placed[i] != 0 && parts_.options.explain_checks < 0) {
+      const cluster::NodeIndex node = snapshot.node_of(pass.pending[i].index);
+      pass.fitting.push_back({pass.pending[i].pod, snapshot.node(node).name});
+    }
     if (placement.placed[i] != 0 || placement.unprocessed[i] != 0 || pack::IsDaemonSetPod(pod))
       continue;
     if (pass.now - CreatedAt(pod) > ScaleUpDelayOf(pod, parts_.options.new_pod_scale_up_delay)) {

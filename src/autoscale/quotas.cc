@@ -83,6 +83,16 @@ QuotaAnswer Quotas::Check(const NodeOf& like, int count) {
   return answer;
 }
 
+std::vector<std::pair<std::string, int64_t>> Quotas::Missing(const NodeOf& like, int count) {
+  std::vector<std::pair<std::string, int64_t>> missing;
+  for (const auto& [resource, amount] : AmountsOf(like)) {
+    const auto left = left_.find(resource);
+    if (amount > 0 && left != left_.end() && left->second < amount * count)
+      missing.emplace_back(resource, amount * count - left->second);
+  }
+  return missing;
+}
+
 QuotaAnswer Quotas::Consume(const NodeOf& like, int count) {
   QuotaAnswer answer = Check(like, count);
   if (answer.allowed != count) return answer;

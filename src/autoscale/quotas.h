@@ -35,6 +35,8 @@ class Quotas {
                          std::string gpu_label);
 
   QuotaAnswer Check(const NodeOf& like, int count);
+  // By how much each exceeded limit is exceeded.
+  std::vector<std::pair<std::string, int64_t>> Missing(const NodeOf& like, int count);
   // The same, and takes it; nothing is taken unless all of it is allowed.
   QuotaAnswer Consume(const NodeOf& like, int count);
 

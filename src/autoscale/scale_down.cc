@@ -76,6 +76,7 @@ std::vector<const model::Pod*> ScaleDownPlanner::PodsOf(
 
 std::vector<std::string> ScaleDownPlanner::Candidates(View& view,
                                                       const std::set<std::string>& delayed_groups) {
+  held_.clear();
   std::map<std::string, int> sizes;
   std::map<std::string, int> minima;
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
@@ -99,9 +100,20 @@ std::vector<std::string> ScaleDownPlanner::Candidates(View& view,
   const DrainContext context{no_budgets, nullptr, view.now};
   for (const NodeOf& of : view.nodes) {
     const auto size = sizes.find(of.group);
-    if (size == sizes.end() || size->second <= minima[of.group] ||
-        delayed_groups.contains(of.group))
+    const bool known = size != sizes.end();
+    if (!known || size->second <= minima[of.group] || delayed_groups.contains(of.group)) {
+      report::StayingNode held{.node = of.node->metadata.name, .group = of.group};
+      held.reason = of.group.empty()                   ? Unremovable::kNotAutoscaled
+                    : !known                           ? Unremovable::kUnexpectedError
+                    : size->second <= minima[of.group] ? Unremovable::kNodeGroupMinSizeReached
+                                                       : Unremovable::kGroupDelayed;
+      if (known) {
+        held.group_size = size->second;
+        held.group_min = minima[of.group];
+      }
+      held_.push_back(std::move(held));
       continue;
+    }
     Ranked candidate{of.node->metadata.name, false, false,
                      unneeded_before.contains(of.node->metadata.name)};
     const cluster::NodeIndex index = parts_.world.snapshot().FindNode(candidate.name);
@@ -152,6 +164,25 @@ Unremovable ScaleDownPlanner::Ineligible(const View& view, const NodeOf& of,
   return use->value > threshold ? Unremovable::kNotUnderutilized : Unremovable::kNoReason;
 }
 
+void ScaleDownPlanner::DescribeIneligible(const View& view, const NodeOf& of,
+                                          report::StayingNode& staying) const {
+  staying.group = of.group;
+  if (staying.reason == Unremovable::kNotUnderutilized) {
+    const cloud::ScalingOptions options = parts_.options_of(of.group);
+    const std::string gpu_label = parts_.groups.GpuLabel();
+    const bool has_gpu = !gpu_label.empty() && of.node->metadata.labels.contains(gpu_label);
+    staying.threshold = has_gpu ? options.scale_down_gpu_utilization_threshold
+                                : options.scale_down_utilization_threshold;
+  } else if (staying.reason == Unremovable::kRecentlyUnremovable) {
+    const Remembered& remembered = recently_unremovable_.at(staying.node);
+    staying.earlier = remembered.why.reason;
+    staying.ago = view.now - remembered.found;
+    staying.stuck_pod =
+        remembered.why.stuck_pod ? remembered.why.stuck_pod : remembered.why.blocking_pod;
+    staying.detail = remembered.why.detail;
+  }
+}
+
 uint64_t ScaleDownPlanner::PodsFingerprint(cluster::NodeIndex index) const {
   uint64_t sum = 0;  // order does not matter
   for (const cluster::PodIndex pod : parts_.world.snapshot().pods_on(index)) {
@@ -162,7 +193,8 @@ uint64_t ScaleDownPlanner::PodsFingerprint(cluster::NodeIndex index) const {
 
 bool ScaleDownPlanner::FindPlaces(const NodeOf& of, cluster::NodeIndex index,
                                   const std::vector<pack::PendingPod>& pods,
-                                  const std::vector<uint8_t>& destinations, TimePoint now) {
+                                  const std::vector<uint8_t>& destinations, TimePoint now,
+                                  Simulated& result) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
   if (pods.empty()) {
     snapshot.RemoveNode(index);
@@ -183,9 +215,40 @@ bool ScaleDownPlanner::FindPlaces(const NodeOf& of, cluster::NodeIndex index,
   snapshot.UpdateNode(index, ghost);
   const pack::Placement placement = placer_.Place(
       pods, {.accept = {.allowed = &destinations, .except = index}, .stop_at_first_failure = true});
-  if (!placement.all()) return false;
+  if (!placement.all()) {
+    DescribeStuck(pods, placement, destinations, index, result.staying);
+    return false;
+  }
+  result.removable.emplace();
+  for (const auto& pod : pods)
+    result.removable->destinations.push_back(snapshot.node_of(pod.index));
   snapshot.RemoveNode(index);
   return true;
+}
+
+// The first of the highest priority is the one that failed; what comes behind it was not tried.
+void ScaleDownPlanner::DescribeStuck(const std::vector<pack::PendingPod>& pods,
+                                     const pack::Placement& placement,
+                                     const std::vector<uint8_t>& destinations,
+                                     cluster::NodeIndex except, report::StayingNode& staying) {
+  const pack::PendingPod* stuck = nullptr;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    if (placement.placed[i] == 0 &&
+        (stuck == nullptr || model::PriorityOf(*pods[i].pod) > model::PriorityOf(*stuck->pod)))
+      stuck = &pods[i];
+  }
+  if (stuck == nullptr) return;
+  staying.stuck_pod = stuck->pod;
+  if (parts_.options.explain_checks >= 0) return;
+  std::map<std::string, int> counts;
+  for (const cluster::NodeIndex node : parts_.world.snapshot().nodes()) {
+    if (node == except || node >= destinations.size() || destinations[node] == 0) continue;
+    for (const std::string& reason : parts_.search.Check(stuck->index, node).reasons())
+      ++counts[reason];
+  }
+  staying.stuck_reasons.assign(counts.begin(), counts.end());
+  std::ranges::stable_sort(staying.stuck_reasons, std::greater<>(),
+                           &std::pair<std::string, int>::second);
 }
 
 ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const NodeOf& of,
@@ -214,13 +277,14 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
   for (const model::Pod* pod : move.movable) moving.push_back(*known[pod]);
   {
     auto fork = snapshot.Fork();
-    if (!FindPlaces(of, index, moving, destinations, view.now)) {
+    if (!FindPlaces(of, index, moving, destinations, view.now, result)) {
       result.staying.reason = Unremovable::kNoPlaceToMovePods;
       return result;
     }
     fork.Commit();  // later candidates see the moved pods and the missing node
   }
   RemovableNode removable{.node = of.node->metadata.name, .group = of.group};
+  if (result.removable) removable.destinations = std::move(result.removable->destinations);
   for (const auto& pod : moving) removable.to_reschedule.push_back(pod.pod);
   for (const model::Pod* pod : move.daemon_set) removable.daemon_set.push_back(known[pod]->pod);
   for (const model::Pod* pod : move.on_completion)
@@ -265,33 +329,44 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& cand
 
   std::vector<const NodeOf*> eligible;
   for (const std::string& name : candidates) {
-    if (view.deleting.Contains(name)) continue;
     const NodeOf& of = *by_name.at(name);
+    if (view.deleting.Contains(name)) {
+      held_.push_back(
+          {.node = name, .reason = Unremovable::kCurrentlyBeingDeleted, .group = of.group});
+      continue;
+    }
     std::optional<report::Utilization> use;
     const Unremovable reason = Ineligible(view, of, use);
     if (use) utilization_[name] = *use;
     if (reason == Unremovable::kNoReason) {
       eligible.push_back(&of);
     } else {
-      staying_[name] = {.node = name, .reason = reason};
+      report::StayingNode& staying = staying_[name];
+      staying.node = name;
+      staying.reason = reason;
+      DescribeIneligible(view, of, staying);
     }
   }
 
   const TimePoint deadline = parts_.clock.Now() + parts_.options.scale_down_simulation_timeout;
   std::vector<RemovableNode> removable;
   int atomic = 0;
+  size_t looked_at = 0;
   for (const NodeOf* of : eligible) {
     if (parts_.clock.Now() > deadline) break;
     if (!parts_.options.deviations.scan_all_candidates &&
         static_cast<int>(removable.size()) - atomic >= UnneededLimit()) {
       break;
     }
+    ++looked_at;
     const cluster::NodeIndex index = snapshot.FindNode(of->node->metadata.name);
     const uint64_t fingerprint = index == cluster::kNone ? 0 : PodsFingerprint(index);
     Simulated simulated = SimulateRemoval(view, *of, destinations);
     if (!simulated.removable) {
+      simulated.staying.group = of->group;
       recently_unremovable_[of->node->metadata.name] = {
-          view.now + parts_.options.unremovable_node_recheck_timeout, fingerprint};
+          view.now + parts_.options.unremovable_node_recheck_timeout, fingerprint, view.now,
+          simulated.staying};
       staying_[of->node->metadata.name] = std::move(simulated.staying);
       continue;
     }
@@ -302,6 +377,12 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& cand
     if (index != cluster::kNone) destinations[index] = 0;
     if (parts_.options_of(of->group).zero_or_max_node_scaling) ++atomic;
     removable.push_back(std::move(*simulated.removable));
+  }
+  for (; looked_at < eligible.size(); ++looked_at) {
+    held_.push_back({.node = eligible[looked_at]->node->metadata.name,
+                     .reason = Unremovable::kNextPass,
+                     .detail = "was not looked at: a pass looks at so many nodes, for so long",
+                     .group = eligible[looked_at]->group});
   }
   UpdateUnneeded(view, std::move(removable));
   placer_.NextRun();
@@ -401,6 +482,12 @@ NodesToDelete ScaleDownPlanner::Choose(const View& view) {
       const Unremovable reason = MayGo(view, entry, minima, sizes);
       if (reason != Unremovable::kNoReason) {
         Stays(name, reason, "");
+        report::StayingNode& staying = staying_[name];
+        staying.group = entry.removable.group;
+        staying.waited = view.now - entry.since;
+        staying.wait = entry.threshold;
+        if (const auto size = sizes.find(staying.group); size != sizes.end())
+          staying.group_size = size->second - view.deleting.InGroup(staying.group);
       } else {
         (!drained ? empty : entry.removable.risky ? risky : safe).push_back(entry.removable);
       }
@@ -425,6 +512,17 @@ NodesToDelete ScaleDownPlanner::Choose(const View& view) {
 
 void ScaleDownPlanner::Stays(const std::string& node, Unremovable reason, std::string detail) {
   staying_[node] = {.node = node, .reason = reason, .detail = std::move(detail)};
+}
+
+void ScaleDownPlanner::HoldUnneeded(std::string_view why, Duration wait, TimePoint now) {
+  for (const auto& [name, entry] : unneeded_) {
+    held_.push_back({.node = name,
+                     .reason = Unremovable::kCooldown,
+                     .detail = std::string(why),
+                     .group = entry.removable.group,
+                     .waited = now - entry.since,
+                     .wait = wait});
+  }
 }
 
 std::vector<std::string> ScaleDownPlanner::Unneeded() const {

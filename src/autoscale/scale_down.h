@@ -38,6 +38,7 @@ struct RemovableNode {
   std::vector<cluster::PodPtr> daemon_set;
   std::vector<cluster::PodPtr> on_completion;
   bool risky = false;  // its pods cannot all go at once under their budgets
+  std::vector<cluster::NodeIndex> destinations = {};  // of to_reschedule, as the plan has it
 };
 
 struct NodesToDelete {
@@ -88,6 +89,11 @@ class ScaleDownPlanner {
   TimePoint last_evaluation() const { return last_evaluation_; }
   // A fuse or a failure kept it.
   void Stays(const std::string& node, report::Unremovable reason, std::string detail);
+  // Nodes that upstream keeps without a reason: what was no candidate, and what the pass adds.
+  void Holds(report::StayingNode node) { held_.push_back(std::move(node)); }
+  // All that are not needed: nothing is removed for another `wait`.
+  void HoldUnneeded(std::string_view why, Duration wait, TimePoint now);
+  const std::vector<report::StayingNode>& Held() const { return held_; }
 
  private:
   struct Entry {
@@ -107,7 +113,11 @@ class ScaleDownPlanner {
   Simulated SimulateRemoval(View& view, const NodeOf& of, std::vector<uint8_t>& destinations);
   bool FindPlaces(const NodeOf& of, cluster::NodeIndex index,
                   const std::vector<pack::PendingPod>& pods,
-                  const std::vector<uint8_t>& destinations, TimePoint now);
+                  const std::vector<uint8_t>& destinations, TimePoint now, Simulated& result);
+  void DescribeStuck(const std::vector<pack::PendingPod>& pods, const pack::Placement& placement,
+                     const std::vector<uint8_t>& destinations, cluster::NodeIndex except,
+                     report::StayingNode& staying);
+  void DescribeIneligible(const View& view, const NodeOf& of, report::StayingNode& staying) const;
   std::vector<const model::Pod*> PodsOf(cluster::NodeIndex index,
                                         std::vector<pack::PendingPod>& entries) const;
   report::Unremovable MayGo(const View& view, const Entry& entry, Quotas& minima,
@@ -124,9 +134,12 @@ class ScaleDownPlanner {
   struct Remembered {
     TimePoint until;
     uint64_t pods = 0;  // fingerprint of what was on the node
+    TimePoint found{};
+    report::StayingNode why = {};
   };
   std::map<std::string, Remembered> recently_unremovable_;
   std::map<std::string, report::StayingNode> staying_;
+  std::vector<report::StayingNode> held_;
   std::map<std::string, report::Utilization> utilization_;
   TimePoint last_evaluation_;
   Duration shortest_interval_;

@@ -52,6 +52,17 @@ std::vector<report::Unhelped> UnhelpedOf(const ScaleUpPlan& plan) {
   return all;
 }
 
+std::vector<report::Unhelped> UnservedOf(const ScaleUpPlan& plan) {
+  std::vector<report::Unhelped> all;
+  for (const auto& kind : plan.kinds) {
+    if (!kind.schedulable) continue;
+    report::Unhelped unserved{{}, kind.rejected, plan.skipped};
+    for (const auto& pending : kind.pods) unserved.pods.push_back(pending.pod);
+    all.push_back(std::move(unserved));
+  }
+  return all;
+}
+
 void EndWithout(ScaleUpPlan& plan, ScaleUpResult result) {
   plan.report.result = result;
   plan.report.unhelped = UnhelpedOf(plan);
@@ -301,6 +312,7 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   FindTakers(draft);
   ComputeOptions(draft);
   if (draft.options.empty()) {
+    plan.report.unserved = UnservedOf(plan);
     EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
     co_return std::move(plan);
   }
@@ -309,8 +321,11 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   for (const auto& option : draft.options) options.push_back(&option);
   const expand::Choice choice = co_await parts_.expanders.ChooseElsewhere(
       options, around, parts_.elsewhere, parts_.first_of_tie);
-  for (const auto& step : choice.steps)
+  for (const auto& step : choice.steps) {
     plan.report.chosen_by.push_back({step.expander, step.survivors, step.note});
+    for (const auto& m : step.measured)
+      plan.report.chosen_by.back().scores.push_back({m.group, m.value, m.text});
+  }
   if (choice.chosen == nullptr || choice.chosen->node_count <= 0) {
     GiveUpAll(plan.kinds, kFilteredOut);
     EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
@@ -318,6 +333,8 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   }
   const expand::Option& best = *choice.chosen;
   plan.chosen = best.group;
+  plan.report.chosen = best.group;
+  plan.report.by_lot = choice.by_lot;
   const std::set<const model::Pod*> helped(best.pods.begin(), best.pods.end());
   for (const auto& kind : plan.kinds) {
     for (const auto& pending : kind.pods) {
@@ -403,27 +420,6 @@ report::ScaleUp ScaleUpPlanner::Failed(ScaleUpPlan plan, const std::vector<std::
   plan.report.considered_groups.clear();
   plan.report.unhelped = UnhelpedOf(plan);
   return std::move(plan.report);
-}
-
-std::string ReasonsMessage(report::ScaleUpResult result, const report::Unhelped& unhelped,
-                           const std::vector<std::string>& considered) {
-  if (result == ScaleUpResult::kLimitedByMaxNodesTotal) return "max total nodes in cluster reached";
-  const std::set<std::string_view> known(considered.begin(), considered.end());
-  std::map<std::string, int> counts;
-  for (const auto& [group, verdict] : unhelped.rejected) {
-    if (!known.contains(group)) continue;
-    for (const std::string& reason : verdict.reasons()) ++counts[reason];
-  }
-  if (unhelped.skipped != nullptr) {
-    for (const auto& [group, reasons] : *unhelped.skipped) {
-      if (!known.contains(group)) continue;
-      for (const std::string& reason : reasons) ++counts[reason];
-    }
-  }
-  std::vector<std::string> parts;
-  for (const auto& [reason, count] : counts) parts.push_back(std::to_string(count) + " " + reason);
-  std::ranges::sort(parts);  // upstream's order is random; ours is at least always the same
-  return Join(parts, ", ");
 }
 
 }  // namespace coppice::autoscale

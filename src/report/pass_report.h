@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -120,6 +121,8 @@ struct ScaleUp {
   std::vector<PodPtr> triggered;
   std::vector<PodPtr> awaiting;  // could be helped, but by another group than the one chosen
   std::vector<Unhelped> unhelped;
+  // A group would take them, but limits leave it no node. Upstream says nothing about these.
+  std::vector<Unhelped> unserved;
   std::vector<std::string> considered_groups;
   std::vector<ConsideredOption> options;
   std::vector<ExpanderStep> chosen_by;
@@ -183,6 +186,19 @@ struct StayingNode {
   PodPtr blocking_pod;
   std::string blocking_reason;  // of the drain rule
   std::string detail;           // the number or sentence that decided, for people
+  // The numbers behind the reason, where it has any.
+  std::string group = {};
+  double threshold = 0;  // that the utilization exceeds
+  Duration waited{};     // so long of so long: unneeded, unready
+  Duration wait{};       // for a cool-down: what is left of it
+  int group_size = 0;
+  int group_min = 0;
+  PodPtr stuck_pod = nullptr;  // of NoPlaceToMovePods: the first that no other node takes
+  // Why not: how many nodes said what. Only if the pass was asked to tell (explain_checks < 0).
+  std::vector<std::pair<std::string, int>> stuck_reasons = {};
+  // Of RecentlyUnremovable: what was found then, and how long ago.
+  Unremovable earlier = Unremovable::kNoReason;
+  Duration ago{};
 };
 
 struct Move {

@@ -11,10 +11,15 @@ namespace {
 
 class LeastNodes final : public expand::Expander {
  public:
-  expand::Options Narrow(const expand::Options& options, const expand::Surroundings&) override {
+  expand::Options Narrow(const expand::Options& options,
+                         const expand::Surroundings& around) override {
     int least = std::numeric_limits<int>::max();
     for (const expand::Option* option : options) {
       if (option->node_count != 0) least = std::min(least, option->node_count);
+      if (around.measured) {
+        around.measured(*option, option->node_count,
+                        "takes " + std::to_string(option->node_count) + " nodes");
+      }
     }
     expand::Options best;
     std::ranges::copy_if(options, std::back_inserter(best),

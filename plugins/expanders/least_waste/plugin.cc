@@ -4,6 +4,8 @@
 // take: that is how upstream reckons, and operators have tuned their groups to it. Plain IEEE
 // arithmetic: an option of no nodes divides by zero and, as minus infinity, wins.
 
+#include <cstdio>
+
 #include "expand/expander.h"
 #include "model/resources.h"
 
@@ -15,16 +17,28 @@ struct Amounts {
   int64_t memory_bytes = 0;
 };
 
-// Sums are exact; only the total is rounded. Pods of one controller share their spec object's
-// amounts, and most options hold few distinct ones, but adding a quantity is cheap enough not to
-// look for them.
+void AddIfAny(model::Quantity& sum, const model::ResourceList& list, std::string_view name) {
+  if (const model::Quantity* amount = list.Find(name)) sum.Add(*amount);
+}
+
+// Sums are exact; only the total is rounded. An option may hold fifty thousand pods, nearly all
+// with one container and nothing around it: those need no list of their own. The others are summed
+// apart first, as upstream does, for a sum of sums may take another form than one long sum.
 Amounts RequestsOf(const std::vector<const model::Pod*>& pods) {
   model::Quantity cpu;
   model::Quantity memory;
   for (const model::Pod* pod : pods) {
-    const model::ResourceList requests = model::RequestList(*pod);
-    if (const model::Quantity* q = requests.Find(model::kCpu)) cpu.Add(*q);
-    if (const model::Quantity* q = requests.Find(model::kMemory)) memory.Add(*q);
+    const model::PodSpec& spec = pod->spec;
+    if (spec.containers.size() == 1 && spec.init_containers.empty() && !spec.resources &&
+        spec.overhead.empty()) {
+      const model::ResourceList& requests = spec.containers.front().resources.requests;
+      AddIfAny(cpu, requests, model::kCpu);
+      AddIfAny(memory, requests, model::kMemory);
+    } else {
+      const model::ResourceList requests = model::RequestList(*pod);
+      AddIfAny(cpu, requests, model::kCpu);
+      AddIfAny(memory, requests, model::kMemory);
+    }
   }
   return {cpu.MilliValue(), memory.Value()};
 }
@@ -35,23 +49,41 @@ Amounts CapacityOf(const model::Node& node) {
   return {cpu ? cpu->MilliValue() : 0, memory ? memory->Value() : 0};
 }
 
+// What does not fit wraps, as in Go.
+int64_t Times(int64_t amount, int count) {
+  return static_cast<int64_t>(static_cast<uint64_t>(amount) *
+                              static_cast<uint64_t>(static_cast<int64_t>(count)));
+}
+int64_t Minus(int64_t from, int64_t amount) {
+  return static_cast<int64_t>(static_cast<uint64_t>(from) - static_cast<uint64_t>(amount));
+}
+
 double WasteOf(const expand::Option& option) {
   const Amounts requested = RequestsOf(option.pods);
   const Amounts each = CapacityOf(*option.node);
-  const int64_t cpu = each.cpu_millis * option.node_count;
-  const int64_t memory = each.memory_bytes * option.node_count;
-  return static_cast<double>(cpu - requested.cpu_millis) / static_cast<double>(cpu) +
-         static_cast<double>(memory - requested.memory_bytes) / static_cast<double>(memory);
+  const int64_t cpu = Times(each.cpu_millis, option.node_count);
+  const int64_t memory = Times(each.memory_bytes, option.node_count);
+  return static_cast<double>(Minus(cpu, requested.cpu_millis)) / static_cast<double>(cpu) +
+         static_cast<double>(Minus(memory, requested.memory_bytes)) / static_cast<double>(memory);
+}
+
+// The sum of two shares; as one share it is what people expect to read.
+std::string Describe(double waste) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "leaves %.1f%% of its cpu and memory unused", waste * 50);
+  return text;
 }
 
 class LeastWaste final : public expand::Expander {
  public:
-  expand::Options Narrow(const expand::Options& options, const expand::Surroundings&) override {
+  expand::Options Narrow(const expand::Options& options,
+                         const expand::Surroundings& around) override {
     expand::Options best;
     double least = 0;
     for (const expand::Option* option : options) {
       if (option->node == nullptr) continue;
       const double waste = WasteOf(*option);
+      if (around.measured) around.measured(*option, waste, Describe(waste));
       if (waste == least) best.push_back(option);
       if (best.empty() || waste < least) {
         least = waste;

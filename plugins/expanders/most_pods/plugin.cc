@@ -9,9 +9,16 @@ namespace {
 
 class MostPods final : public expand::Expander {
  public:
-  expand::Options Narrow(const expand::Options& options, const expand::Surroundings&) override {
+  expand::Options Narrow(const expand::Options& options,
+                         const expand::Surroundings& around) override {
     size_t most = 0;
-    for (const expand::Option* option : options) most = std::max(most, option->pods.size());
+    for (const expand::Option* option : options) {
+      most = std::max(most, option->pods.size());
+      if (around.measured) {
+        around.measured(*option, static_cast<double>(option->pods.size()),
+                        "helps " + std::to_string(option->pods.size()) + " pods");
+      }
+    }
     expand::Options best;
     std::ranges::copy_if(options, std::back_inserter(best),
                          [most](const expand::Option* o) { return o->pods.size() == most; });

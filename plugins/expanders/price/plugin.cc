@@ -2,9 +2,11 @@
 // nodes whose size suits the size of the cluster. Upstream's formula, to the constant.
 
 #include <cmath>
+#include <cstdio>
 #include <map>
 
 #include "expand/expander.h"
+#include "model/gpu.h"
 #include "model/resources.h"
 
 namespace coppice::expanders::price {
@@ -49,12 +51,14 @@ double Unfitness(int64_t preferred_cpu_millis, const model::Node& node) {
 
 bool HasGpus(const model::Node& node, std::string_view label) {
   if (!label.empty() && node.metadata.labels.contains(label)) return true;
-  for (const std::string_view resource : {"nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe",
-                                          "amd.com/gpu", "microsoft.com/directx"}) {
-    const model::Quantity* quantity = node.status.allocatable.Find(resource);
-    if (quantity != nullptr && !quantity->IsZero()) return true;
-  }
-  return false;
+  return !model::AllocatableGpuResource(node).empty();
+}
+
+std::string Describe(double nodes_price, double score) {
+  char text[96];
+  std::snprintf(text, sizeof(text), "costs %.4g an hour, %.4g times what its pods are worth",
+                nodes_price, score);
+  return text;
 }
 
 class Price final : public expand::Expander {
@@ -81,10 +85,13 @@ class Price final : public expand::Expander {
       double score = (*nodes_price + stabilizer) / (*pods_price + stabilizer);
       const double unfitness = Unfitness(preferred, *option->node);
       double suppressed =
-          (unfitness - 1.0) * (1.0 - std::tanh((option->node_count - 1) / kSuppressionNodes)) + 1.0;
+          (unfitness - 1.0) *
+              (1.0 - std::tanh((static_cast<double>(option->node_count) - 1) / kSuppressionNodes)) +
+          1.0;
       if (HasGpus(*option->node, gpu_label)) suppressed = kGpuUnfitness;
       score *= suppressed;
       if (!option->exists) score *= kNotExistingFactor;
+      if (around.measured) around.measured(*option, score, Describe(*nodes_price, score));
       if (best.empty() || score == best_score) {
         best.push_back(option);
         best_score = score;
@@ -95,6 +102,9 @@ class Price final : public expand::Expander {
     }
     return best;
   }
+
+  // A provider in another process may have to be asked for every price.
+  bool Blocks() const override { return true; }
 
  private:
   Result<double> NodesPrice(const expand::Option& option, TimePoint now, TimePoint then) {

@@ -122,21 +122,23 @@ class Priority final : public expand::Expander {
  public:
   expand::Options Narrow(const expand::Options& options,
                          const expand::Surroundings& around) override {
-    if (options.empty()) return {};
+    if (options.empty() || !around.config_map) return options;
+    const auto warn = [&around](std::string_view reason, std::string text) {
+      if (around.warn) around.warn(reason, std::move(text));
+    };
     const auto text = around.config_map(kConfigMap, kKey);
     if (!text.ok()) {
       if (text.code() == Code::kFailedPrecondition) {
-        around.warn("PriorityConfigMapInvalid",
-                    "Wrong configmap for priority expander, doesn't contain priorities key. "
-                    "Ignoring update.");
+        warn("PriorityConfigMapInvalid",
+             "Wrong configmap for priority expander, doesn't contain priorities key. "
+             "Ignoring update.");
       }
       return options;
     }
     const auto priorities = Parse(*text);
     if (!priorities.ok()) {
-      around.warn("PriorityConfigMapInvalid",
-                  "Wrong configuration for priority expander: " + priorities.status().message() +
-                      ". Ignoring update.");
+      warn("PriorityConfigMapInvalid", "Wrong configuration for priority expander: " +
+                                           priorities.status().message() + ". Ignoring update.");
       return options;
     }
     int64_t highest = -1;  // so a priority below -1 never wins
@@ -146,6 +148,10 @@ class Priority final : public expand::Expander {
       for (const auto& [priority, patterns] : *priorities) {
         if (!MatchesAny(option->group, patterns)) continue;
         found = true;
+        if (around.measured) {
+          around.measured(*option, static_cast<double>(priority),
+                          "has priority " + std::to_string(priority));
+        }
         if (priority < highest) continue;
         if (priority > highest) {
           highest = priority;
@@ -154,15 +160,15 @@ class Priority final : public expand::Expander {
         best.push_back(option);
       }
       if (!found) {
-        around.warn("PriorityConfigMapNotMatchedGroup",
-                    "Priority expander: node group " + option->group +
-                        " not found in priority expander configuration. The group won't be used.");
+        warn("PriorityConfigMapNotMatchedGroup",
+             "Priority expander: node group " + option->group +
+                 " not found in priority expander configuration. The group won't be used.");
       }
     }
     if (!best.empty()) return best;
-    around.warn("PriorityConfigMapNoGroupMatched",
-                "Priority expander: no priorities info found for any of the expansion options. No "
-                "options filtered.");
+    warn("PriorityConfigMapNoGroupMatched",
+         "Priority expander: no priorities info found for any of the expansion options. No "
+         "options filtered.");
     return options;
   }
 };
