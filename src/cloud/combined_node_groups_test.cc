@@ -1,0 +1,335 @@
+#include "cloud/combined_node_groups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "base/fake_clock.h"
+#include "cloud/fake_node_groups.h"
+#include "cloud/template.h"
+#include "test/conformance/node_groups_suite.h"
+#include "test/support/must.h"
+
+namespace coppice::conformance {
+
+// One group at each of two providers: what the suite asks of one it asks of the other.
+struct CombinedUnderTest {
+  CombinedUnderTest() {
+    std::vector<cloud::CombinedNodeGroups::Member> members;
+    for (const char* name : {"first", "second"}) {
+      auto fake = std::make_unique<cloud::FakeNodeGroups>();
+      const cloud::Flavor flavor{.name = "f", .cpu_millis = 2'000, .memory_bytes = 4LL << 30};
+      fake->Add({.info = {.id = name, .max_size = 5},
+                 .node_template = std::make_shared<const model::Node>(
+                     MUST(cloud::MakeTemplate({.name = name}, flavor, "")))});
+      fakes.push_back(fake.get());
+      members.push_back({.name = std::string("of-") + name, .groups = std::move(fake)});
+    }
+    combined =
+        MUST(cloud::CombinedNodeGroups::Create(std::move(members), {fake_clock, log, metrics}));
+  }
+  FakeClock fake_clock;
+  Log log = Log::Null();
+  Metrics metrics;
+  std::vector<cloud::FakeNodeGroups*> fakes;
+  std::unique_ptr<cloud::CombinedNodeGroups> combined;
+
+  cloud::NodeGroups& groups() { return *combined; }
+  Clock& clock() { return fake_clock; }
+  std::string Group() { return "first"; }
+  std::string OtherGroup() { return "second"; }
+  void Settle() {
+    for (auto* fake : fakes) fake->Fulfil();
+  }
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Combined, NodeGroupsSuite, CombinedUnderTest);
+
+}  // namespace coppice::conformance
+
+namespace coppice::cloud {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Forwards to scripted groups; its Refresh can be made to hang.
+class Member final : public NodeGroups {
+ public:
+  explicit Member(FakeNodeGroups& fake) : fake_(fake) {}
+  std::shared_ptr<std::latch> hang;  // Refresh waits for it
+
+  uint64_t Version() const override { return fake_.Version(); }
+  std::vector<GroupInfo> Groups() override { return fake_.Groups(); }
+  Result<std::optional<std::string>> GroupOf(const NodeRef& n) override { return fake_.GroupOf(n); }
+  Result<bool> HasInstance(const NodeRef& n) override { return fake_.HasInstance(n); }
+  Result<int> TargetSize(std::string_view g) override { return fake_.TargetSize(g); }
+  Result<std::vector<Instance>> Instances(std::string_view g) override {
+    return fake_.Instances(g);
+  }
+  Result<std::shared_ptr<const model::Node>> Template(std::string_view g) override {
+    return fake_.Template(g);
+  }
+  Result<std::optional<ScalingOptions>> Options(std::string_view g,
+                                                const ScalingOptions& d) override {
+    return fake_.Options(g, d);
+  }
+  Status Increase(std::string_view g, int d, Deadline t) override {
+    return fake_.Increase(g, d, t);
+  }
+  Status IncreaseAtomically(std::string_view g, int d, Deadline t) override {
+    return fake_.IncreaseAtomically(g, d, t);
+  }
+  Status Delete(std::string_view g, const std::vector<NodeRef>& n, Deadline t) override {
+    return fake_.Delete(g, n, t);
+  }
+  Status DecreaseTarget(std::string_view g, int d, Deadline t) override {
+    return fake_.DecreaseTarget(g, d, t);
+  }
+  Status Refresh(Deadline t) override {
+    if (const auto waiting = hang) waiting->wait();
+    return fake_.Refresh(t);
+  }
+  Status Cleanup() override { return fake_.Cleanup(); }
+  std::string GpuLabel() override { return fake_.GpuLabel(); }
+  std::vector<std::string> GpuTypes() override { return fake_.GpuTypes(); }
+  Result<double> NodePrice(const NodeRef& n, const std::map<std::string, std::string>& l,
+                           TimePoint s, TimePoint e) override {
+    return fake_.NodePrice(n, l, s, e);
+  }
+  Result<double> PodPrice(const model::Pod& p, TimePoint s, TimePoint e) override {
+    return fake_.PodPrice(p, s, e);
+  }
+
+ private:
+  FakeNodeGroups& fake_;
+};
+
+class CombinedNodeGroupsTest : public testing::Test {
+ protected:
+  CombinedNodeGroupsTest() {
+    north.Add({.info = {.id = "web", .max_size = 9},
+               .target = 1,
+               .instances = {{.id = "north://1", .state = InstanceState::kRunning}}});
+    south.Add({.info = {.id = "batch", .max_size = 9},
+               .target = 2,
+               .instances = {{.id = "south://1", .state = InstanceState::kRunning},
+                             {.id = "south://2", .state = InstanceState::kRunning}}});
+    auto north_member = std::make_unique<Member>(north);
+    auto south_member = std::make_unique<Member>(south);
+    south_door = south_member.get();
+    std::vector<CombinedNodeGroups::Member> members;
+    members.push_back({.name = "north", .groups = std::move(north_member)});
+    members.push_back({.name = "south", .groups = std::move(south_member)});
+    combined = MUST(CombinedNodeGroups::Create(
+        std::move(members), {clock, log, metrics, std::chrono::milliseconds(50)}));
+  }
+  Deadline Soon() { return Deadline::In(clock, seconds(1)); }
+  std::vector<std::string> Ids() {
+    std::vector<std::string> ids;
+    for (const GroupInfo& info : combined->Groups()) ids.push_back(info.id);
+    return ids;
+  }
+
+  SystemClock clock;
+  std::string lines;
+  Log log{clock, [this](std::string_view line) { lines += line; }, LogFormat::kJson};
+  Metrics metrics;
+  FakeNodeGroups north;
+  FakeNodeGroups south;
+  Member* south_door = nullptr;
+  std::unique_ptr<CombinedNodeGroups> combined;
+};
+
+TEST_F(CombinedNodeGroupsTest, GroupsOfAllProvidersStandSideBySide) {
+  ASSERT_OK(combined->Refresh(Soon()));
+  EXPECT_THAT(Ids(), ElementsAre("web", "batch"));
+  EXPECT_EQ(MUST(combined->TargetSize("batch")), 2);
+  EXPECT_EQ(MUST(combined->GroupOf({"south://2", "n"})), "batch");
+  EXPECT_EQ(MUST(combined->GroupOf({"north://1", "n"})), "web");
+  EXPECT_EQ(MUST(combined->GroupOf({"else://1", "n"})), std::nullopt);
+  EXPECT_TRUE(MUST(combined->HasInstance({"south://1", "n"})));
+  EXPECT_FALSE(MUST(combined->HasInstance({"south://9", "n"})));
+}
+
+TEST_F(CombinedNodeGroupsTest, ChangesGoToTheProviderOfTheGroup) {
+  ASSERT_OK(combined->Refresh(Soon()));
+  const uint64_t version = combined->Version();
+  ASSERT_OK(combined->Increase("batch", 3, Soon()));
+  EXPECT_EQ(MUST(combined->TargetSize("batch")), 5);
+  EXPECT_EQ(MUST(combined->TargetSize("web")), 1);
+  EXPECT_GT(combined->Version(), version);
+  ASSERT_OK(combined->Delete("web", {{"north://1", "n"}}, Soon()));
+  EXPECT_EQ(MUST(combined->TargetSize("web")), 0);
+}
+
+TEST_F(CombinedNodeGroupsTest, ABrokenProviderDoesNotStopTheOthers) {
+  ASSERT_OK(combined->Refresh(Soon()));
+  for (const char* method : {"Refresh", "TargetSize", "Instances", "GroupOf", "Increase"}) {
+    south.Fail(method, Unavailable("connection refused"));
+  }
+  ASSERT_OK(combined->Refresh(Soon()));
+  // Its groups keep their last good answers, and say that they are old.
+  EXPECT_THAT(Ids(), ElementsAre("web", "batch"));
+  EXPECT_THAT(combined->Groups()[1].debug, HasSubstr("stale"));
+  EXPECT_EQ(MUST(combined->TargetSize("batch")), 2);
+  EXPECT_EQ(MUST(combined->Instances("batch")).size(), 2u);
+  EXPECT_EQ(MUST(combined->GroupOf({"south://2", "n"})), "batch");
+  // Changes are refused with the reason, at once, and the others work.
+  const Status refused = combined->Increase("batch", 1, Soon());
+  EXPECT_EQ(refused.code(), Code::kUnavailable);
+  EXPECT_THAT(refused.message(), HasSubstr("provider 'south' is broken"));
+  EXPECT_THAT(refused.message(), HasSubstr("connection refused"));
+  EXPECT_FALSE(combined->Delete("batch", {{"south://1", "n"}}, Soon()).ok());
+  EXPECT_OK(combined->Increase("web", 1, Soon()));
+  // Who is broken is said.
+  EXPECT_THAT(lines, HasSubstr("\"provider\":\"south\""));
+  const auto health = combined->Health();
+  EXPECT_OK(health[0].failure);
+  EXPECT_EQ(health[1].failure.code(), Code::kUnavailable);
+  EXPECT_TRUE(health[1].answered.has_value());
+  EXPECT_THAT(metrics.Render(), HasSubstr("coppice_provider_up{provider=\"south\"} 0"));
+
+  for (const char* method : {"Refresh", "TargetSize", "Instances", "GroupOf", "Increase"}) {
+    south.Fail(method, Status::Ok());
+  }
+  ASSERT_OK(combined->Refresh(Soon()));
+  EXPECT_OK(combined->Increase("batch", 1, Soon()));
+  EXPECT_THAT(lines, HasSubstr("answers again"));
+}
+
+TEST_F(CombinedNodeGroupsTest, WhenAllAreBrokenRefreshSaysWho) {
+  ASSERT_OK(combined->Refresh(Soon()));
+  north.Fail("Refresh", Unavailable("no route"));
+  south.Fail("Refresh", PermissionDenied("token expired"));
+  const Status status = combined->Refresh(Soon());
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("provider 'north': no route"));
+  EXPECT_THAT(status.message(), HasSubstr("provider 'south': token expired"));
+  EXPECT_THAT(Ids(), ElementsAre("web", "batch"));  // and still nothing is empty
+}
+
+TEST_F(CombinedNodeGroupsTest, OneThatIsBrokenFromTheStartJoinsLater) {
+  south.Fail("Refresh", Unavailable("not yet"));
+  ASSERT_OK(combined->Refresh(Soon()));
+  EXPECT_THAT(Ids(), ElementsAre("web"));
+  south.Fail("Refresh", Status::Ok());
+  ASSERT_OK(combined->Refresh(Soon()));
+  EXPECT_THAT(Ids(), ElementsAre("web", "batch"));
+}
+
+TEST_F(CombinedNodeGroupsTest, OneThatHangsIsWaitedForInFullOnlyOnce) {
+  ASSERT_OK(combined->Refresh(Soon()));
+  const auto latch = std::make_shared<std::latch>(1);
+  south_door->hang = latch;
+  ASSERT_OK(combined->Refresh(Deadline::In(clock, std::chrono::milliseconds(100))));
+  const TimePoint start = clock.Now();
+  for (int i = 0; i < 5; ++i) ASSERT_OK(combined->Refresh(Deadline::In(clock, seconds(20))));
+  EXPECT_LT(clock.Now() - start, seconds(3));  // five times 50 ms
+  EXPECT_EQ(combined->Increase("batch", 1, Soon()).code(), Code::kUnavailable);
+  EXPECT_THAT(lines, HasSubstr("hangs"));
+  south_door->hang = nullptr;
+  latch->count_down();
+  ASSERT_OK(combined->Refresh(Deadline::In(clock, seconds(20))));
+  ASSERT_OK(combined->Refresh(Deadline::In(clock, seconds(20))));
+  EXPECT_OK(combined->Increase("batch", 1, Soon()));
+}
+
+TEST_F(CombinedNodeGroupsTest, TwoGroupsOfOneIdAreRefusedAtTheStart) {
+  south.Add({.info = {.id = "web", .max_size = 3}});
+  const Status status = combined->Refresh(Soon());
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("group 'web' is at provider 'north' and at provider"));
+  EXPECT_THAT(status.message(), HasSubstr("group_prefix"));
+  EXPECT_THAT(Ids(), IsEmpty());
+}
+
+TEST_F(CombinedNodeGroupsTest, ADuplicateThatComesLaterIsLeftOut) {
+  ASSERT_OK(combined->Refresh(Soon()));
+  north.Add({.info = {.id = "batch", .max_size = 3},
+             .target = 7,
+             .instances = {{.id = "north://7", .state = InstanceState::kRunning}}});
+  ASSERT_OK(combined->Refresh(Soon()));
+  EXPECT_THAT(Ids(), ElementsAre("web", "batch"));
+  EXPECT_EQ(MUST(combined->TargetSize("batch")),
+            2);  // who had it keeps it, also against an earlier
+  EXPECT_EQ(MUST(combined->GroupOf({"north://7", "n"})), std::nullopt);
+  EXPECT_THAT(lines, HasSubstr("its id is taken"));
+}
+
+TEST_F(CombinedNodeGroupsTest, AGroupThatItsProviderCannotAnswerForIsLeftOut) {
+  north.Add({.info = {.id = "odd", .max_size = 3}});
+  north.Fail("Instances", Internal("boom"));
+  ASSERT_OK(combined->Refresh(Soon()));
+  EXPECT_THAT(Ids(), ElementsAre("batch"));
+}
+
+TEST_F(CombinedNodeGroupsTest, GpusAndPricesComeFromWhoHasThem) {
+  south.SetGpu("south/gpu", {"l4"});
+  north.SetGpu("", {"a100", "l4"});
+  south.SetPrices(2.0, 1.0);
+  ASSERT_OK(combined->Refresh(Soon()));
+  EXPECT_EQ(combined->GpuLabel(), "south/gpu");
+  EXPECT_THAT(combined->GpuTypes(), ElementsAre("a100", "l4"));
+  const TimePoint now = clock.Now();
+  const TimePoint then = now + std::chrono::hours(1);
+  EXPECT_EQ(MUST(combined->NodePrice({"south://1", "n"}, {}, now, then)), 2.0);
+  EXPECT_EQ(MUST(combined->NodePrice({"", "template-node-for-batch-12"}, {}, now, then)), 2.0);
+  EXPECT_EQ(combined->NodePrice({"", "template-node-for-web-12"}, {}, now, then).code(),
+            Code::kUnimplemented);
+  EXPECT_EQ(MUST(combined->NodePrice({"", "whoever"}, {}, now, then)), 2.0);
+  EXPECT_EQ(MUST(combined->PodPrice({}, now, then)), 1.0);
+}
+
+TEST_F(CombinedNodeGroupsTest, CleanupReachesEveryone) {
+  north.Fail("Cleanup", Unavailable("gone"));
+  const Status status = combined->Cleanup();
+  EXPECT_THAT(status.message(), HasSubstr("provider 'north': gone"));
+  EXPECT_EQ(south.calls().back().method, "Cleanup");
+}
+
+TEST(CombinedNodeGroupsCreateTest, NamesAreUnique) {
+  FakeClock clock;
+  const Log log = Log::Null();
+  Metrics metrics;
+  std::vector<CombinedNodeGroups::Member> members;
+  EXPECT_EQ(CombinedNodeGroups::Create({}, {clock, log, metrics}).code(), Code::kInvalidArgument);
+  for (int i = 0; i < 2; ++i) {
+    members.push_back({.name = "same", .groups = std::make_unique<FakeNodeGroups>()});
+  }
+  EXPECT_THAT(
+      CombinedNodeGroups::Create(std::move(members), {clock, log, metrics}).status().message(),
+      HasSubstr("'same'"));
+}
+
+// For ThreadSanitizer: sixteen threads, one provider that fails now and then.
+TEST_F(CombinedNodeGroupsTest, SixteenThreadsMixRefreshesReadsAndChanges) {
+  ASSERT_OK(combined->Refresh(Soon()));
+  std::vector<std::thread> threads;
+  std::atomic<int> grown{0};
+  for (int t = 0; t < 16; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 60; ++i) {
+        if (t == 0) south.Fail("Refresh", i % 2 ? Unavailable("now and then") : Status::Ok());
+        if (t < 4) (void)combined->Refresh(Deadline::In(clock, seconds(5)));
+        if (t >= 12 && combined->Increase("web", 1, Soon()).ok()) ++grown;
+        EXPECT_EQ(Ids().size(), 2u);
+        EXPECT_TRUE(combined->TargetSize("batch").ok());
+        EXPECT_TRUE(combined->Instances("web").ok());
+        EXPECT_EQ(MUST(combined->GroupOf({"south://2", "n"})), "batch");
+        (void)combined->Version();
+        (void)combined->Health();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(grown, 8);  // to the maximum of nine, and not beyond
+  EXPECT_EQ(MUST(combined->TargetSize("web")), 9);
+}
+
+}  // namespace
+}  // namespace coppice::cloud
