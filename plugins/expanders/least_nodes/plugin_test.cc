@@ -1,0 +1,53 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "test/conformance/expander_suite.h"
+#include "test/support/must.h"
+
+namespace coppice {
+namespace expanders::least_nodes {
+void Register(expand::ExpanderRegistry& registry);
+}
+
+struct LeastNodesUnderTest {
+  std::unique_ptr<expand::Expander> Make(const expand::ExpanderContext& context) {
+    expand::ExpanderRegistry registry("expander");
+    expanders::least_nodes::Register(registry);
+    return MUST(registry.Make("least-nodes", context));
+  }
+  void Surround(expand::Surroundings&) {}
+};
+
+namespace conformance {
+INSTANTIATE_TYPED_TEST_SUITE_P(LeastNodes, ExpanderSuite, LeastNodesUnderTest);
+}
+
+namespace {
+
+using ::testing::ElementsAre;
+
+// The groups that are left.
+std::vector<std::string> Left(const std::vector<test::AnOption>& wanted) {
+  FakeClock clock;
+  SeededRng rng(1);
+  const Log log = Log::Null();
+  Metrics metrics;
+  const auto expander =
+      LeastNodesUnderTest().Make({.clock = clock, .rng = rng, .log = log, .metrics = metrics});
+  const test::OptionSet set(wanted);
+  return test::GroupsOf(expander->Narrow(set.options(), {}));
+}
+
+TEST(LeastNodesTest, TheFewestNodesWinAndTiesStay) {
+  EXPECT_THAT(
+      Left({{.group = "a", .nodes = 3}, {.group = "b", .nodes = 2}, {.group = "c", .nodes = 2}}),
+      ElementsAre("b", "c"));
+}
+
+TEST(LeastNodesTest, NoNodesAtAllAreNoHelp) {
+  EXPECT_THAT(Left({{.group = "a", .nodes = 0}, {.group = "b", .nodes = 9}}), ElementsAre("b"));
+  EXPECT_THAT(Left({{.group = "a", .nodes = 0}}), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "test/conformance/expander_suite.h"
+#include "test/support/must.h"
+
+namespace coppice {
+namespace expanders::price {
+void Register(expand::ExpanderRegistry& registry);
+}
+
+// A node costs what its name says after the last dash, a pod a cent for each of its millicores.
+class PricedGroups final : public cloud::NodeGroups {
+ public:
+  Result<double> NodePrice(const cloud::NodeRef& node, const std::map<std::string, std::string>&,
+                           TimePoint, TimePoint) override {
+    const size_t dash = node.name.rfind('-');
+    const char* text = dash == std::string::npos ? "" : node.name.c_str() + dash + 1;
+    char* end = nullptr;
+    const double price = std::strtod(text, &end);
+    if (end == text) return NotFound("no price for " + node.name);
+    return price;
+  }
+  Result<double> PodPrice(const model::Pod& pod, TimePoint, TimePoint) override {
+    const model::Quantity* cpu = pod.spec.containers.at(0).resources.requests.Find("cpu");
+    return cpu == nullptr ? 0 : static_cast<double>(cpu->MilliValue()) / 100;
+  }
+  std::string GpuLabel() override { return "gpu"; }
+
+  // Not asked by an expander.
+  std::vector<cloud::GroupInfo> Groups() override { return {}; }
+  Result<std::optional<std::string>> GroupOf(const cloud::NodeRef&) override { return no_; }
+  Result<bool> HasInstance(const cloud::NodeRef&) override { return no_; }
+  Result<int> TargetSize(std::string_view) override { return no_; }
+  Result<std::vector<cloud::Instance>> Instances(std::string_view) override { return no_; }
+  Result<std::shared_ptr<const model::Node>> Template(std::string_view) override { return no_; }
+  Result<std::optional<cloud::ScalingOptions>> Options(std::string_view,
+                                                       const cloud::ScalingOptions&) override {
+    return no_;
+  }
+  Status Increase(std::string_view, int, Deadline) override { return no_; }
+  Status IncreaseAtomically(std::string_view, int, Deadline) override { return no_; }
+  Status Delete(std::string_view, const std::vector<cloud::NodeRef>&, Deadline) override {
+    return no_;
+  }
+  Status DecreaseTarget(std::string_view, int, Deadline) override { return no_; }
+  Status Refresh(Deadline) override { return no_; }
+  Status Cleanup() override { return no_; }
+  std::vector<std::string> GpuTypes() override { return {}; }
+
+ private:
+  const Status no_ = Unimplemented("not asked by an expander");
+};
+
+struct PriceUnderTest {
+  PricedGroups groups;
+  std::unique_ptr<expand::Expander> Make(expand::ExpanderContext context) {
+    context.groups = &groups;
+    expand::ExpanderRegistry registry("expander");
+    expanders::price::Register(registry);
+    return MUST(registry.Make("price", context));
+  }
+  void Surround(expand::Surroundings&) {}
+};
+
+namespace conformance {
+INSTANTIATE_TYPED_TEST_SUITE_P(Price, ExpanderSuite, PriceUnderTest);
+}
+
+namespace {
+
+using ::testing::ElementsAre;
+
+class PriceTest : public testing::Test {
+ protected:
+  std::vector<std::string> Left(const test::OptionSet& set, size_t cluster_nodes = 5) {
+    const auto expander =
+        price_.Make({.clock = clock_, .rng = rng_, .log = log_, .metrics = metrics_});
+    expand::Surroundings around;
+    around.cluster_nodes = cluster_nodes;
+    return test::GroupsOf(expander->Narrow(set.options(), around));
+  }
+
+  FakeClock clock_;
+  SeededRng rng_{1};
+  Log log_ = Log::Null();
+  Metrics metrics_;
+  PriceUnderTest price_;
+};
+
+TEST_F(PriceTest, TheCheaperOfTwoAlikeWins) {
+  const test::OptionSet set({{.group = "a-20"}, {.group = "b-10"}});
+  EXPECT_THAT(Left(set), ElementsAre("b-10"));
+}
+
+TEST_F(PriceTest, WhatHasNoPriceIsLeftOut) {
+  const test::OptionSet set({{.group = "a-free of charge"}, {.group = "b-1000"}});
+  EXPECT_THAT(Left(set), ElementsAre("b-1000"));
+}
+
+TEST_F(PriceTest, ASmallClusterPrefersSmallNodes) {
+  const test::OptionSet set({{.group = "large-20", .pods = 8, .node_cpu_millis = 32'000},
+                             {.group = "small-20", .pods = 8, .node_cpu_millis = 2'000}});
+  EXPECT_THAT(Left(set, 5), ElementsAre("small-20"));
+  EXPECT_THAT(Left(set, 5'000), ElementsAre("large-20"));
+}
+
+TEST_F(PriceTest, GpusAreTheLastResort) {
+  test::OptionSet set({{.group = "a-100"}});
+  model::Node gpu = test::ANodeOf("gpu-1", 4'000, 16'384);
+  gpu.status.allocatable["nvidia.com/gpu"] = model::Quantity::FromUnits(1);
+  set.Add({.group = "gpu"}).node = &gpu;
+  EXPECT_THAT(Left(set), ElementsAre("a-100"));
+}
+
+TEST_F(PriceTest, AGroupThatMustBeCreatedHadBetterBeCheap) {
+  test::OptionSet set({{.group = "there-19"}});
+  set.Add({.group = "not there-10"}).exists = false;
+  EXPECT_THAT(Left(set), ElementsAre("there-19"));
+}
+
+TEST_F(PriceTest, WithoutACloudThereAreNoPrices) {
+  expand::ExpanderRegistry registry("expander");
+  expanders::price::Register(registry);
+  const expand::ExpanderContext context{
+      .clock = clock_, .rng = rng_, .log = log_, .metrics = metrics_};
+  EXPECT_EQ(registry.Make("price", context).code(), Code::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace coppice
