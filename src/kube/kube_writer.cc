@@ -23,6 +23,20 @@ std::string PodPath(const cluster::PodName& pod) {
 
 }  // namespace
 
+Request EvictionRequest(const cluster::PodName& pod, int64_t grace_period_seconds) {
+  const Json body = {{"apiVersion", "policy/v1"},
+                     {"kind", "Eviction"},
+                     {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_}}},
+                     {"deleteOptions", {{"gracePeriodSeconds", grace_period_seconds}}}};
+  Request request;
+  request.method = "POST";
+  request.path = PodPath(pod) + "/eviction";
+  request.body = body.dump();
+  // Its successor may have the same name already; the drain asks again by itself.
+  request.repeatable = false;
+  return request;
+}
+
 KubeWriter::KubeWriter(Client& client, EventSender& events, Fence fence)
     : client_(client), events_(events), fence_(std::move(fence)) {
   events_.guard = fence_.may_write;
@@ -63,18 +77,12 @@ Task<Status> KubeWriter::ChangeNode(std::string node, cluster::NodeChange change
 }
 
 Task<Status> KubeWriter::Evict(cluster::PodName pod, int64_t grace_period_seconds) {
-  const Json body = {{"apiVersion", "policy/v1"},
-                     {"kind", "Eviction"},
-                     {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_}}},
-                     {"deleteOptions", {{"gracePeriodSeconds", grace_period_seconds}}}};
-  Request request;
-  request.method = "POST";
-  request.path = PodPath(pod) + "/eviction";
-  request.body = body.dump();
-  // Its successor may have the same name already; the drain asks again by itself.
-  request.repeatable = false;
-  CO_TRY(const Answer answer, co_await Fenced(std::move(request), kWriteTimeout));
-  co_return answer.Success() ? Status::Ok() : answer.Error().ToStatus();
+  Request request = EvictionRequest(pod, grace_period_seconds);
+  const Result<Answer> answer = co_await Fenced(std::move(request), kWriteTimeout);
+  Status outcome = answer.status();
+  if (answer.ok() && !answer->Success()) outcome = answer->Error().ToStatus();
+  if (on_eviction) on_eviction(outcome);
+  co_return outcome;
 }
 
 Task<Result<std::optional<std::string>>> KubeWriter::WhereIs(cluster::PodName pod) {

@@ -26,6 +26,8 @@ struct Fence {
   std::function<Deadline(Deadline)> within;
 };
 
+Request EvictionRequest(const cluster::PodName& pod, int64_t grace_period_seconds);
+
 class KubeWriter final : public cluster::Writer {
  public:
   KubeWriter(Client& client, EventSender& events, Fence fence);
@@ -34,6 +36,9 @@ class KubeWriter final : public cluster::Writer {
   Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;
   Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
   void Emit(cluster::Event event) override;
+
+  // Told how each eviction was answered.
+  std::function<void(const Status&)> on_eviction;
 
   // Writes data and annotations of a ConfigMap; those that are not named stay. Creates it if
   // absent.

@@ -36,20 +36,13 @@ LeaderLease::LeaderLease(LeaseOptions options, Client& client, const Log& log)
       log_(log),
       path_("/apis/coordination.k8s.io/v1/namespaces/" + options_.namespace_ + "/leases") {}
 
-bool LeaderLease::leads() const {
-  return ours_until_ && client_.executor().clock().Now() < *ours_until_;
-}
-
 Status LeaderLease::MayWrite() const {
   if (leads()) return Status::Ok();
   return FailedPrecondition("we do not hold the lease " + options_.namespace_ + "/" +
                             options_.name);
 }
 
-Deadline LeaderLease::Within(Deadline deadline) const {
-  if (!ours_until_) return Deadline{TimePoint()};
-  return deadline.Earlier({*ours_until_});
-}
+Deadline LeaderLease::Within(Deadline deadline) const { return deadline.Earlier({until()}); }
 
 void LeaderLease::See(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
@@ -101,7 +94,9 @@ Task<Result<bool>> LeaderLease::Write(Request request, Record record, TimePoint 
   See(answer.body);
   // Not what the answer says: what we asked for, counted from before we asked.
   if (record.holder == options_.identity)
-    ours_until_ = began + std::chrono::seconds(record.duration_seconds) - kMargin;
+    ours_until_ = (began + std::chrono::seconds(record.duration_seconds) - kMargin)
+                      .time_since_epoch()
+                      .count();
   co_return true;
 }
 
@@ -172,7 +167,7 @@ Task<Status> LeaderLease::Hold() {
   TimePoint renewed = client_.executor().clock().Now();
   while (true) {
     co_await client_.executor().Sleep(options_.retry_period);
-    if (!ours_until_) co_return Cancelled("released");
+    if (ours_until_ == 0) co_return Cancelled("released");
     const TimePoint now = client_.executor().clock().Now();
     const Duration left = renewed + options_.renew_deadline - now;
     if (left <= Duration::zero()) break;
@@ -185,14 +180,14 @@ Task<Status> LeaderLease::Hold() {
       break;
     }
   }
-  ours_until_.reset();
+  GiveUp();
   co_return FailedPrecondition("lost the lease " + options_.namespace_ + "/" + options_.name +
                                (seen_.holder == options_.identity ? "" : " to " + seen_.holder));
 }
 
 Task<void> LeaderLease::Release() {
   if (!leads() || raw_.empty()) co_return;
-  ours_until_.reset();
+  GiveUp();
   const std::string now = wire::FormatRfc3339Micro(client_.executor().clock().Now());
   Record record;
   record.duration_seconds = 1;  // as client-go: the shortest that is valid

@@ -5,12 +5,12 @@
 // what is written ends before the lease could be somebody else's. The lease counts from before its
 // renewal was sent, on our own clock, so that a slow answer shortens it rather than stretches it.
 //
-// Decision thread.
+// Decision thread, but for the fence, which any thread may ask.
 
 #pragma once
 
+#include <atomic>
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "base/log.h"
@@ -38,7 +38,8 @@ class LeaderLease {
   // Hands it over at once instead of letting others wait for its end.
   Task<void> Release();
 
-  bool leads() const;
+  // The fence: any thread.
+  bool leads() const { return client_.executor().clock().Now() < until(); }
   // OK, or why nothing may be written now.
   Status MayWrite() const;
   // `deadline`, but before the lease ends.
@@ -59,6 +60,8 @@ class LeaderLease {
   Task<Result<bool>> TryOnce(Duration timeout);
   Task<Result<bool>> Write(Request request, Record record, TimePoint began);
   void See(std::string_view body);
+  TimePoint until() const { return TimePoint(Duration(ours_until_.load())); }
+  void GiveUp() { ours_until_ = 0; }
   Request PutRequest(const Record& record) const;
 
   LeaseOptions options_;
@@ -67,8 +70,8 @@ class LeaderLease {
   std::string path_;
   std::string raw_;  // the whole object as the server has it: what we do not know survives
   Record seen_;
-  TimePoint seen_at_;  // when `seen_` last changed, on our clock
-  std::optional<TimePoint> ours_until_;
+  TimePoint seen_at_;                    // when `seen_` last changed, on our clock
+  std::atomic<int64_t> ours_until_ = 0;  // nanoseconds since 1970; 0: not ours
 };
 
 }  // namespace coppice::kube

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "app/commands/commands.h"
+#include "app/real_cluster.h"
 #include "autoscale/flags.h"
 #include "base/go_duration.h"
 
@@ -110,12 +111,7 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
     std::fprintf(stderr, "coppice run: %s\n", command.status().message().c_str());
     return 2;
   }
-  if (NamesCluster(command->flags)) {
-    std::fprintf(stderr,
-                 "coppice run: a real cluster is not served by this build; without --kubeconfig "
-                 "and --cloud-provider a model cluster is\n");
-    return 1;
-  }
+  if (NamesCluster(command->flags)) return RunOnRealCluster(command->flags, plugins);
   return RunModel(*command, plugins);
 }
 

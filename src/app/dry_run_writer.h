@@ -1,0 +1,27 @@
+// DryRunWriter: says what would have been written, and answers as if it had been. A pod that was
+// "evicted" counts as gone, so that a drain runs to its end.
+
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "base/log.h"
+#include "cluster/writer.h"
+
+namespace coppice::app {
+
+class DryRunWriter final : public cluster::Writer {
+ public:
+  explicit DryRunWriter(const Log& log) : log_(log) {}
+
+  Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override;
+  Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;
+  Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
+  void Emit(cluster::Event event) override;
+
+ private:
+  const Log& log_;
+};
+
+}  // namespace coppice::app

@@ -1,0 +1,26 @@
+// GuardedGroups: the provider behind a gate. Reads pass; a change of the cloud asks the gate first,
+// and is done, refused, or (--dry-run) only told.
+//
+// Changes come from worker threads: the gate's functions are called there.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "cloud/node_groups.h"
+
+namespace coppice::app {
+
+struct Gate {
+  std::function<Status()> may_change = nullptr;        // null: always
+  std::function<Deadline(Deadline)> within = nullptr;  // null: the caller's
+  bool dry_run = false;                                // say it, and answer that it is done
+};
+
+std::unique_ptr<cloud::NodeGroups> GuardGroups(cloud::NodeGroups& groups, Gate gate,
+                                               const Log& log);
+
+}  // namespace coppice::app

@@ -1,0 +1,438 @@
+#include "app/real_cluster.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "app/assembly.h"
+#include "app/autoscaler_metrics.h"
+#include "app/cluster_dump.h"
+#include "app/dry_run_writer.h"
+#include "app/guarded_groups.h"
+#include "app/health_check.h"
+#include "app/loop_trigger.h"
+#include "app/status_map.h"
+#include "app/version.h"
+#include "base/on_worker.h"
+#include "base/promise.h"
+#include "grpc/library_log.h"
+#include "kube/feed.h"
+#include "kube/kube_writer.h"
+#include "kube/lease.h"
+#include "net/http_server.h"
+
+namespace coppice::app {
+namespace {
+
+constexpr Duration kStopGrace = std::chrono::seconds(10);  // for a pass under way at a signal
+constexpr size_t kCloudThreads = 8;
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Upstream's: the host's name. Two of ours on one host (tests) need another.
+std::string Identity() {
+  if (std::string own = Environment("COPPICE_LEASE_IDENTITY"); !own.empty()) return own;
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+Result<kube::ConnectionConfig> Connection(const autoscale::FlagValues& flags) {
+  if (!flags.kubeconfig.empty()) {
+    kube::KubeconfigOptions options;
+    options.allow_insecure = Environment("COPPICE_ALLOW_INSECURE_KUBECONFIG") == "1";
+    auto config = TRY(kube::LoadKubeconfig(flags.kubeconfig, options));
+    if (!flags.kubernetes.empty()) config.server = flags.kubernetes;
+    return config;
+  }
+  auto config = TRY(kube::InClusterConfig([](const char* name) { return std::getenv(name); }));
+  if (!flags.kubernetes.empty()) config.server = flags.kubernetes;
+  return config;
+}
+
+// All that lives as long as the process. Destroyed from the end: first the executor with what is
+// under way on it, then what that refers to.
+class RealCluster {
+ public:
+  RealCluster(autoscale::FlagValues flags, Plugins& plugins, Clock& clock, const Log& log)
+      : flags_(std::move(flags)),
+        plugins_(plugins),
+        clock_(clock),
+        log_(log),
+        rng_(SeedFromSystem()),
+        workers_(kCloudThreads, 10'000),
+        numbers_(metrics_, flags_),
+        health_({flags_.max_inactivity, flags_.max_failing_time, flags_.max_startup_time}, clock),
+        trigger_(flags_),
+        world_([options = flags_.options](const model::Pod& pod) {
+          return autoscale::Engine::Counts(options, pod);
+        }),
+        executor_(std::make_unique<Executor>(clock)) {}
+
+  Status Connect() {
+    kube::ConnectionConfig config = TRY(Connection(flags_));
+    net::MultiClientOptions transport;
+    transport.user_agent = std::string("cluster-autoscaler coppice/") + kVersion;
+    transport.proxy = config.proxy_url;
+    transport_ = TRY(net::MultiClient::Create(std::move(transport)));
+    log_.Info("coppice runs on a cluster", {{"version", kVersion},
+                                            {"server", config.server},
+                                            {"cloud_provider", flags_.cloud_provider},
+                                            {"dry_run", flags_.dry_run}});
+    for (const std::string& note : flags_.notes) log_.Warning(note);
+    kube::ClientOptions options;
+    options.server = config.server;
+    options.qps = flags_.kube_client_qps;
+    options.burst = flags_.kube_client_burst;
+    credentials_ = std::make_unique<kube::Credentials>(kube::Credentials::Parts{
+        .config = std::move(config), .executor = *executor_, .workers = workers_});
+    client_ = std::make_unique<kube::Client>(options, *transport_, *credentials_, *executor_, rng_);
+    lease_ = std::make_unique<kube::LeaderLease>(
+        kube::LeaseOptions{.namespace_ = flags_.options.namespace_,
+                           .name = flags_.leader_elect_resource_name,
+                           .identity = Identity(),
+                           .lease_duration = flags_.leader_elect_lease_duration,
+                           .renew_deadline = flags_.leader_elect_renew_deadline,
+                           .retry_period = flags_.leader_elect_retry_period},
+        *client_, log_);
+    events_ = std::make_unique<kube::EventSender>(
+        *client_, log_,
+        kube::RateLimit(*executor_, flags_.kube_client_qps, flags_.kube_client_burst),
+        flags_.options.record_duplicated_events);
+    kube::Fence fence;
+    if (Elects()) {
+      fence.may_write = [this] { return lease_->MayWrite(); };
+      fence.within = [this](Deadline by) { return lease_->Within(by); };
+    }
+    kube_writer_ = std::make_unique<kube::KubeWriter>(*client_, *events_, std::move(fence));
+    kube_writer_->on_eviction = [this](const Status& outcome) {
+      if (outcome.code() != Code::kNotFound) numbers_.Evicted(outcome.ok());
+    };
+    dry_writer_ = std::make_unique<DryRunWriter>(log_);
+    kube::FeedOptions feed;
+    feed.config_map_namespace = flags_.options.namespace_;
+    feed.config_map_name = "cluster-autoscaler-priority-expander";
+    feed_ = std::make_unique<kube::ClusterFeed>(feed, world_, *client_, log_);
+    feed_->on_pending = [this](const model::Pod& pod) {
+      if (trigger_.PodSeen(pod, clock_.Now())) Nudge();
+    };
+    return Serve();
+  }
+
+  int Run() {
+    executor_->Spawn(Main());
+    std::atomic<bool> over = false;
+    // Signals are blocked everywhere; this thread alone takes them.
+    std::thread signals([&] {
+      sigset_t set;
+      sigemptyset(&set);
+      for (const int s : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&set, s);
+      const timespec wait{.tv_sec = 0, .tv_nsec = 100'000'000};
+      while (!over) {
+        if (sigtimedwait(&set, nullptr, &wait) < 0) continue;
+        executor_->Post([this] { StopSoon(); });
+      }
+    });
+    executor_->Run();
+    over = true;
+    signals.join();
+    server_->Stop();
+    return exit_code_;
+  }
+
+ private:
+  bool Elects() const { return flags_.leader_elect && !flags_.dry_run; }
+  bool WritesStatus() const { return flags_.options.write_status_configmap && !flags_.dry_run; }
+
+  Status Serve() {
+    net::HttpServerOptions options;
+    const auto address = TRY(net::ParseHostPort(flags_.address).Context("--address"));
+    options.host = address.host;
+    options.port = address.port;
+    options.log = log_;
+    server_ = TRY(net::HttpServer::Create(
+        options, [this](const net::ServerRequest& request) { return Answer(request); }));
+    return Status::Ok();
+  }
+
+  // On the server's thread.
+  net::ServerResponse Answer(const net::ServerRequest& request) {
+    net::ServerResponse response;
+    if (request.path == "/health-check") {
+      const std::string trouble = health_.Trouble();
+      response.status = trouble.empty() ? 200 : 500;
+      response.body = trouble.empty() ? "OK" : trouble;
+    } else if (request.path == "/metrics") {
+      response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+      response.body = metrics_.Render();
+    } else if (request.path == "/snapshotz" && flags_.debugging_snapshot_enabled) {
+      response.content_type = "application/json";
+      response.stream = [this](std::shared_ptr<net::ServerStream> stream) {
+        // The world belongs to the decision thread.
+        executor_->Post([this, stream] {
+          stream->Write(DumpCluster(world_));
+          stream->Close();
+        });
+      };
+    } else {
+      response.status = 404;
+      response.body = "not found\n";
+    }
+    return response;
+  }
+
+  void Fail(std::string_view what, const Status& why) {
+    log_.Error(what, {{"error", why}});
+    exit_code_ = 1;
+    executor_->Stop();
+  }
+
+  Task<void> Main() {
+    feed_->Start();  // also while another leads: then the change of leaders is quick
+    if (!flags_.dry_run) executor_->Spawn(events_->Run());
+    if (Elects()) {
+      const Status leads = co_await lease_->Acquire();
+      if (!leads.ok()) {
+        Fail("the lease cannot be had", leads);
+        co_return;
+      }
+      executor_->Spawn(HoldLease());
+    }
+    numbers_.Leads(true);
+    health_.StartMonitoring();
+    const Deadline by = Deadline::In(clock_, flags_.max_startup_time);
+    const Status synced = co_await feed_->WaitUntilSynced(by);
+    if (!synced.ok()) {
+      Fail("the cluster could not be read", synced);
+      co_return;
+    }
+    log_.Info("the view of the cluster is complete",
+              {{"nodes", world_.node_count()}, {"pods", world_.pod_count()}});
+    const Status assembled = co_await Assemble();
+    if (!assembled.ok()) {
+      Fail("the autoscaler cannot be assembled", assembled);
+      co_return;
+    }
+    if (WritesStatus()) PutStatus(StatusMap::RenderInitializing(clock_.Now()), clock_.Now());
+    while (!stopping_) co_await OnePass();
+    idle_ = true;
+  }
+
+  Task<void> HoldLease() {
+    const Status lost = co_await lease_->Hold();
+    if (stopping_) co_return;
+    // As upstream: nothing is tidied up, for it is somebody else's now.
+    Fail("this replica leads no more and ends", lost);
+  }
+
+  Task<Status> Assemble() {
+    // Opening a provider may ask it something: not on this thread, which renews the lease.
+    std::optional<Result<std::unique_ptr<cloud::NodeGroups>>> opened;
+    const std::function<void()> open = [this, &opened] {
+      opened = OpenNodeGroups(flags_, plugins_, clock_, rng_cloud_, log_, metrics_);
+    };
+    const Status ran = co_await OnWorker(workers_, *executor_, open);
+    if (!ran.ok()) co_return ran;
+    if (!opened->ok()) co_return opened->status();
+    groups_ = *std::move(*opened);
+    Gate gate;
+    gate.dry_run = flags_.dry_run;
+    if (Elects()) {
+      gate.may_change = [this] { return lease_->MayWrite(); };
+      gate.within = [this](Deadline by) { return lease_->Within(by); };
+    }
+    guarded_ = GuardGroups(*groups_, std::move(gate), log_);
+    cluster::Writer& writer =
+        flags_.dry_run ? static_cast<cluster::Writer&>(*dry_writer_) : *kube_writer_;
+    AssemblyParts parts{.flags = flags_,
+                        .plugins = plugins_,
+                        .world = world_,
+                        .writer = writer,
+                        .executor = *executor_,
+                        .workers = workers_,
+                        .rng = rng_,
+                        .log = log_,
+                        .metrics = metrics_,
+                        .groups = guarded_.get(),
+                        .view_age = [this] { return feed_->view_age(); }};
+    auto assembly = Assembly::Create(std::move(parts));
+    if (!assembly.ok()) co_return assembly.status();
+    assembly_ = *std::move(assembly);
+    co_return Status::Ok();
+  }
+
+  Task<void> OnePass() {
+    const TimePoint waited_from = clock_.Now();
+    co_await UntilDue();
+    if (stopping_) co_return;
+    const TimePoint began = clock_.Now();
+    numbers_.Waited(began - waited_from);
+    numbers_.PassBegan(began);
+    health_.Active();
+    const auto report = co_await assembly_->engine().Pass(began);
+    const TimePoint ended = clock_.Now();
+    const bool good = report->error.empty() || report->error_type == "transientError";
+    if (good) health_.Succeeded();
+    Tell(*report, began, ended);
+    if (WritesStatus() && report->status)
+      PutStatus(status_map_.Render(*report->status, began), began);
+    autoscale::Engine& engine = assembly_->engine();
+    trigger_.PassEnded(
+        {.began = began,
+         .ended = ended,
+         .last_scale_up = engine.last_scale_up(),
+         .last_scale_down = engine.last_scale_down(),
+         .waits_for_quiet = report->scale_up.result == report::ScaleUpResult::kInCooldown});
+  }
+
+  Task<void> UntilDue() {
+    while (!stopping_ && clock_.Now() < trigger_.Due()) {
+      nudge_.emplace(*executor_);
+      const Future<bool> nudged = nudge_->future();
+      co_await nudged.Until(trigger_.Due());
+    }
+  }
+  void Nudge() {
+    if (nudge_) nudge_->Set(true);
+  }
+
+  void Tell(const report::PassReport& report, TimePoint began, TimePoint ended) {
+    numbers_.PassEnded(report, world_, *guarded_, began, ended);
+    numbers_.ViewAge(feed_->view_age());
+    for (const auto& r : feed_->reflectors())
+      numbers_.Lists(r->kind(), r->lists(), r->watches(), r->size());
+    if (!report.error.empty())
+      log_.Error("the pass failed", {{"type", report.error_type}, {"error", report.error}});
+    for (const report::GroupResize& resize : report.scale_up.resizes) {
+      log_.Info("scaled up", {{"group", resize.group},
+                              {"from", resize.from},
+                              {"to", resize.to},
+                              {"pods", report.scale_up.triggered.size()}});
+    }
+    for (const report::RemovedNode& node : report.scale_down.removed) {
+      log_.Info("removal started",
+                {{"node", node.node}, {"group", node.group}, {"pods", node.evicted.size()}});
+    }
+    for (const report::DeletionOutcome& outcome : report.scale_down.outcomes) {
+      log_.Info("removal ended",
+                {{"node", outcome.node}, {"result", outcome.result}, {"error", outcome.error}});
+    }
+    log_.Debug("pass", {{"took", ended - began},
+                        {"scale_up", report::ToString(report.scale_up.result)},
+                        {"scale_down", report::ToString(report.scale_down.result)},
+                        {"unneeded", report.scale_down.unneeded.size()}});
+  }
+
+  // In the background and one at a time; what has been overtaken meanwhile is not written.
+  void PutStatus(std::string text, TimePoint at) {
+    next_status_ = {std::move(text), FormatGoTime(at)};
+    if (!writing_status_) executor_->Spawn(WriteStatus());
+    writing_status_ = true;
+  }
+  Task<void> WriteStatus() {
+    while (next_status_ && !stopping_) {
+      auto [text, at] = *std::exchange(next_status_, std::nullopt);
+      const Status written = co_await kube_writer_->PutConfigMap(
+          flags_.options.namespace_, flags_.options.status_config_map_name, "status",
+          std::move(text), kLastUpdatedAnnotation, std::move(at));
+      if (!written.ok())
+        log_.Warning("the status ConfigMap could not be written", {{"error", written}});
+    }
+    writing_status_ = false;
+  }
+
+  void StopSoon() {
+    if (stopping_) return;
+    stopping_ = true;
+    log_.Info("stopping");
+    Nudge();
+    executor_->Spawn(ShutDown());
+  }
+
+  Task<void> ShutDown() {
+    // A pass under way ends by itself; drains do not, and the next leader takes their taints away.
+    const Deadline by = Deadline::In(clock_, kStopGrace);
+    while (assembly_ && !idle_ && !by.Passed(clock_))
+      co_await executor_->Sleep(std::chrono::milliseconds(20));
+    const bool acts = !flags_.dry_run && (!Elects() || lease_->leads());
+    if (acts) {
+      const Deadline flushed = Deadline::In(clock_, std::chrono::seconds(2));
+      co_await events_->Flush(flushed);
+      if (WritesStatus()) {
+        const Status deleted = co_await kube_writer_->DeleteConfigMap(
+            flags_.options.namespace_, flags_.options.status_config_map_name);
+        if (!deleted.ok())
+          log_.Warning("the status ConfigMap could not be deleted", {{"error", deleted}});
+      }
+      if (Elects()) co_await lease_->Release();
+    }
+    executor_->Stop();
+  }
+
+  const autoscale::FlagValues flags_;
+  Plugins& plugins_;
+  Clock& clock_;
+  const Log& log_;
+  SeededRng rng_;
+  SeededRng rng_cloud_{SeedFromSystem()};  // the provider draws on its own threads
+  Metrics metrics_;
+  Pool workers_;
+  AutoscalerMetrics numbers_;
+  HealthCheck health_;
+  LoopTrigger trigger_;
+  StatusMap status_map_;
+  cluster::World world_;
+  std::unique_ptr<kube::Credentials> credentials_;
+  std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<kube::LeaderLease> lease_;
+  std::unique_ptr<kube::EventSender> events_;
+  std::unique_ptr<kube::KubeWriter> kube_writer_;
+  std::unique_ptr<DryRunWriter> dry_writer_;
+  std::unique_ptr<kube::ClusterFeed> feed_;
+  std::unique_ptr<cloud::NodeGroups> groups_;
+  std::unique_ptr<cloud::NodeGroups> guarded_;
+  std::unique_ptr<Assembly> assembly_;
+  std::optional<Promise<bool>> nudge_;
+  std::optional<std::pair<std::string, std::string>> next_status_;
+  bool writing_status_ = false;
+  bool stopping_ = false;
+  bool idle_ = false;
+  int exit_code_ = 0;
+  std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<net::MultiClient> transport_;  // its thread ends first of all
+};
+
+}  // namespace
+
+int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int s : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&signals, s);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  // Never destroyed: threads of the gRPC library may still log while the process ends.
+  SystemClock& clock = *new SystemClock;
+  const LogLevel level = flags.verbosity >= 5 ? LogLevel::kDebug : LogLevel::kInfo;
+  const Log& log = *new Log(Log::ToStderr(clock, level));
+  grpc::RouteLibraryLog(log);
+  RealCluster cluster(flags, plugins, clock, log);
+  if (const Status connected = cluster.Connect(); !connected.ok()) {
+    log.Error("the autoscaler cannot start", {{"error", connected}});
+    return 1;
+  }
+  return cluster.Run();
+}
+
+}  // namespace coppice::app

@@ -1,0 +1,187 @@
+// The parts of the process around the engine that are pure: pacing, health, the status map.
+
+#include <gmock/gmock.h>
+
+#include "app/health_check.h"
+#include "app/loop_trigger.h"
+#include "app/status_map.h"
+#include "base/fake_clock.h"
+#include "test/support/must.h"
+
+namespace coppice::app {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+model::Pod Unschedulable(const std::string& uid, TimePoint since) {
+  model::Pod pod;
+  pod.metadata.uid = uid;
+  pod.status.conditions.push_back({.type = "PodScheduled",
+                                   .status = "False",
+                                   .last_transition_time = model::Time{since},
+                                   .reason = "Unschedulable"});
+  return pod;
+}
+
+struct TriggerRig {
+  FakeClock clock;
+  TimePoint start = clock.Now();
+  autoscale::FlagValues flags;
+  LoopTrigger Make() { return LoopTrigger(flags); }
+  LoopTrigger::LastPass Idle(TimePoint began) {
+    return {.began = began,
+            .ended = began + milliseconds(10),
+            .last_scale_up = start - std::chrono::hours(1),
+            .last_scale_down = start - std::chrono::hours(1)};
+  }
+};
+
+TEST(LoopTriggerTest, AnIdlePassIsFollowedAfterTheScanInterval) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  EXPECT_LE(trigger.Due(), rig.start);
+  trigger.PassEnded(rig.Idle(rig.start));
+  EXPECT_EQ(trigger.Due(), rig.start + milliseconds(10) + seconds(10));
+}
+
+TEST(LoopTriggerTest, PendingPodsAreWaitedForUntilNoMoreCome) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  trigger.PassEnded(rig.Idle(rig.start));
+  const TimePoint t = rig.start + seconds(1);
+  EXPECT_TRUE(trigger.PodSeen(Unschedulable("a", t), t));
+  EXPECT_EQ(trigger.Due(), t + milliseconds(100));
+  EXPECT_TRUE(trigger.PodSeen(Unschedulable("b", t), t + milliseconds(60)));
+  EXPECT_EQ(trigger.Due(), t + milliseconds(160));
+  EXPECT_FALSE(trigger.PodSeen(Unschedulable("b", t), t + milliseconds(90)));  // told already
+  for (int i = 0; i < 100; ++i)
+    trigger.PodSeen(Unschedulable(std::to_string(i), t), t + milliseconds(50 * i));
+  EXPECT_EQ(trigger.Due(), t + seconds(2));  // the longest that the first one waits
+  trigger.PassEnded(rig.Idle(t + seconds(6)));
+  EXPECT_EQ(trigger.Due(), t + seconds(16) + milliseconds(10));
+}
+
+TEST(LoopTriggerTest, OldNewsAndUpstreamExactness) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  EXPECT_FALSE(trigger.PodSeen(Unschedulable("a", rig.start - seconds(11)), rig.start));
+  model::Pod silent;
+  EXPECT_FALSE(trigger.PodSeen(silent, rig.start));
+  rig.flags.options.deviations = autoscale::Deviations::None();
+  LoopTrigger exact = rig.Make();
+  exact.PassEnded(rig.Idle(rig.start));
+  const TimePoint t = rig.start + seconds(1);
+  EXPECT_TRUE(exact.PodSeen(Unschedulable("a", t), t));
+  EXPECT_EQ(exact.Due(), t);
+}
+
+TEST(LoopTriggerTest, AProductivePassIsFollowedByTwoAtOnce) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  trigger.PassEnded(rig.Idle(rig.start));
+  auto pass = rig.Idle(rig.start + seconds(10));
+  pass.last_scale_up = pass.began;
+  trigger.PassEnded(pass);
+  EXPECT_EQ(trigger.Due(), pass.ended);
+  auto second = pass;
+  second.began = pass.ended;
+  second.ended = second.began + milliseconds(5);
+  trigger.PassEnded(second);
+  EXPECT_EQ(trigger.Due(), second.ended);
+  auto third = second;
+  third.began = second.ended;
+  third.ended = third.began + milliseconds(5);
+  trigger.PassEnded(third);
+  EXPECT_EQ(trigger.Due(), third.ended + seconds(10));
+}
+
+TEST(HealthCheckTest, FollowsUpstreamsRules) {
+  FakeClock clock;
+  HealthCheck health({}, clock);
+  clock.Advance(minutes(100));
+  EXPECT_EQ(health.Trouble(), "");  // not leading: not monitored
+  health.StartMonitoring();
+  clock.Advance(minutes(19));
+  EXPECT_EQ(health.Trouble(), "");
+  clock.Advance(minutes(2));
+  EXPECT_THAT(health.Trouble(), HasSubstr("last activity"));
+  health.Succeeded();
+  EXPECT_EQ(health.Trouble(), "");
+  clock.Advance(minutes(9));
+  health.Active();
+  clock.Advance(minutes(7));
+  EXPECT_THAT(health.Trouble(), HasSubstr("last successful"));
+}
+
+TEST(StatusMapTest, IsUpstreamsYaml) {
+  FakeClock clock;
+  StatusMap map;
+  report::ClusterStatus status;
+  status.running = true;
+  status.probed = status.scale_down_probed = clock.Now();
+  status.counts.registered = status.counts.ready = 2;
+  status.candidates = 1;
+  report::GroupStatus group;
+  group.group = "pool";
+  group.counts = status.counts;
+  group.target = 2;
+  group.max = 5;
+  group.candidates = 1;
+  group.scale_up = "Backoff";
+  group.backoff_code = "QUOTA";
+  group.backoff_message = "no more: " + std::string(600, 'x');
+  status.groups.push_back(group);
+  const std::string first = map.Render(status, clock.Now());
+  EXPECT_THAT(first, HasSubstr(R"(autoscalerStatus: Running
+clusterWide:
+  health:
+    lastProbeTime: "2026-01-01T00:00:00Z"
+    lastTransitionTime: "2026-01-01T00:00:00Z"
+    nodeCounts:
+      longUnregistered: 0
+      registered:
+        notStarted: 0
+        ready: 2
+        suspended: 0
+        total: 2
+        unready:
+          resourceUnready: 0
+          total: 0
+      unregistered: 0
+    status: Healthy
+  scaleDown:
+    candidates: 1
+    lastProbeTime: "2026-01-01T00:00:00Z"
+    lastTransitionTime: "2026-01-01T00:00:00Z"
+    status: CandidatesPresent
+  scaleUp:
+    lastProbeTime: "2026-01-01T00:00:00Z"
+    lastTransitionTime: "2026-01-01T00:00:00Z"
+    status: NoActivity
+nodeGroups:
+- health:
+    cloudProviderTarget: 2
+)"));
+  EXPECT_THAT(first, HasSubstr("errorCode: QUOTA"));
+  EXPECT_THAT(first, HasSubstr("xxx<truncated>"));
+  EXPECT_THAT(first, HasSubstr("time: \"2026-01-01 00:00:00 +0000 UTC\""));
+  clock.Advance(seconds(10));
+  status.probed = status.scale_down_probed = clock.Now();
+  status.healthy = false;
+  const std::string second = map.Render(status, clock.Now());
+  EXPECT_THAT(second, HasSubstr("lastTransitionTime: \"2026-01-01T00:00:00Z\""));
+  EXPECT_THAT(second, HasSubstr(R"(lastProbeTime: "2026-01-01T00:00:10Z"
+    lastTransitionTime: "2026-01-01T00:00:10Z")"));
+  EXPECT_THAT(StatusMap::RenderInitializing(clock.Now()), HasSubstr("lastProbeTime: null"));
+}
+
+TEST(StatusMapTest, TimesAreWrittenAsGoDoes) {
+  EXPECT_EQ(FormatGoTime(TimePoint(seconds(1'767'225'600) + std::chrono::nanoseconds(120'000'000))),
+            "2026-01-01 00:00:00.12 +0000 UTC");
+}
+
+}  // namespace
+}  // namespace coppice::app
