@@ -177,8 +177,10 @@ void Staying(const WhatIfPlan& plan, bool whole, std::string& out) {
   if (plan.last == nullptr) return;
   std::map<std::string, std::vector<const report::StayingNode*>> by_reason;
   for (const auto* list : {&plan.last->scale_down.staying, &plan.last->scale_down.held}) {
-    for (const report::StayingNode& node : *list)
-      by_reason[std::string(report::ToString(node.reason))].push_back(&node);
+    for (const report::StayingNode& node : *list) {
+      const bool again = node.reason == report::Unremovable::kRecentlyUnremovable;
+      by_reason[std::string(report::ToString(again ? node.earlier : node.reason))].push_back(&node);
+    }
   }
   if (by_reason.empty()) return;
   out += "\nNodes that stay\n";

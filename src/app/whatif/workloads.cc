@@ -98,7 +98,8 @@ class Expansion {
   int32_t PriorityOf(const std::string& class_name) {
     if (class_name == "system-node-critical") return 2'000'001'000;
     if (class_name == "system-cluster-critical") return 2'000'000'000;
-    for (const auto* list : {&out_.priority_classes, &cluster_.priority_classes}) {
+    using List = const Listed<model::PriorityClass>*;
+    for (const List list : {List{&out_.priority_classes}, List{&cluster_.priority_classes}}) {
       for (const auto& each : *list) {
         if (class_name.empty() ? each->global_default : each->metadata.name == class_name)
           return each->value;

@@ -1,0 +1,120 @@
+#include "app/whatif/whatif.h"
+
+#include <gmock/gmock.h>
+
+#include "app/whatif/whatif_output.h"
+#include "test/support/must.h"
+
+namespace coppice::app {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const Plugins& AllPlugins() {
+  static const Plugins* const plugins = [] {
+    auto* made = new Plugins;
+    RegisterDiscoveredPlugins(*made);
+    return made;
+  }();
+  return *plugins;
+}
+
+class WhatIfTest : public testing::Test {
+ protected:
+  WhatIfTest() {
+    EXPECT_TRUE(ReadObjectsFrom("examples/simulate/cluster.yaml", what_if.cluster).ok());
+    what_if.groups = MUST(GroupsFromNodes(what_if.cluster.nodes, {"1:5:general", "0:3:ml"}));
+  }
+  WhatIfPlan Run() { return MUST(RunWhatIf(what_if, AllPlugins(), Log::Null())); }
+  void Add(std::string_view yaml) { ASSERT_TRUE(ReadObjects(yaml, "added", what_if.added).ok()); }
+  static int Target(const WhatIfPlan& plan, std::string_view group) {
+    for (const auto& each : plan.groups_after) {
+      if (each.name == group) return each.target;
+    }
+    return -1;
+  }
+
+  WhatIf what_if;
+};
+
+TEST_F(WhatIfTest, BuysForPendingPodsAndSaysWhatWouldHelpTheRest) {
+  const WhatIfPlan plan = Run();
+  EXPECT_EQ(plan.pending, 2u);
+  EXPECT_EQ(Target(plan, "ml"), 2);  // for train-1
+  ASSERT_THAT(plan.last->scale_up.unhelped, SizeIs(1));
+  ASSERT_FALSE(plan.last->scale_up.unhelped[0].misses.empty());
+  EXPECT_FALSE(plan.everybody_helped());
+  EXPECT_THAT(AsText(plan, false),
+              HasSubstr("nearest: group general would take it if its request of cpu were 500m "
+                        "smaller"));
+}
+
+TEST_F(WhatIfTest, RemovesWhatIsNotNeededOnceTheTimersAreOver) {
+  const WhatIfPlan plan = Run();
+  std::vector<std::string> removed;
+  for (const auto& step : plan.steps) {
+    for (const auto& node : step.report->scale_down.removed) {
+      removed.push_back(node.node);
+      EXPECT_GT(step.after, std::chrono::minutes(10));
+      ASSERT_THAT(node.moves, SizeIs(1));
+      EXPECT_EQ(node.moves[0].pod->metadata.name, "cart-0");
+    }
+  }
+  EXPECT_THAT(removed, ElementsAre("general-3"));
+  EXPECT_TRUE(plan.settled);
+}
+
+TEST_F(WhatIfTest, ADeploymentIsAsManyPodsAsItHasReplicas) {
+  Add("kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec:\n  replicas: 9\n"
+      "  template:\n    spec:\n      containers:\n      - resources: {requests: {cpu: 3}}\n");
+  const WhatIfPlan plan = Run();
+  EXPECT_EQ(plan.added, 9u);
+  EXPECT_EQ(Target(plan, "general"), 5);  // no more are allowed
+  EXPECT_THAT(AsText(plan, false), HasSubstr("would take it if its max size were 6"));
+}
+
+TEST_F(WhatIfTest, RemovingANodeTellsEachPodsFate) {
+  what_if.remove_nodes = {"general-3"};
+  const WhatIfPlan plan = Run();
+  ASSERT_THAT(plan.removals, SizeIs(1));
+  EXPECT_TRUE(plan.removals[0].drains);
+  EXPECT_EQ(plan.removals[0].group, "general");
+  ASSERT_THAT(plan.removals[0].pods, SizeIs(1));
+  EXPECT_EQ(plan.removals[0].pods[0].kind, RemovalAnswer::PodFate::Kind::kMoves);
+  EXPECT_EQ(Target(plan, "general"), 2);
+}
+
+TEST_F(WhatIfTest, APodWithoutAControllerBlocksTheRemoval) {
+  what_if.remove_nodes = {"general-2"};
+  const WhatIfPlan plan = Run();
+  ASSERT_THAT(plan.removals, SizeIs(1));
+  EXPECT_FALSE(plan.removals[0].drains);
+  EXPECT_THAT(AsText(plan, false), HasSubstr("BLOCKS"));
+  EXPECT_THAT(AsText(plan, false), HasSubstr("NotReplicated"));
+}
+
+TEST_F(WhatIfTest, AnUnknownNodeIsNamedWithTheNearest) {
+  what_if.remove_nodes = {"general-9"};
+  EXPECT_THAT(RunWhatIf(what_if, AllPlugins(), Log::Null()).status().message(),
+              HasSubstr("did you mean general-"));
+}
+
+TEST_F(WhatIfTest, TheSameInputGivesTheSameAnswer) {
+  EXPECT_EQ(AsJson(Run()), AsJson(Run()));
+  EXPECT_EQ(AsText(Run(), true), AsText(Run(), true));
+}
+
+TEST_F(WhatIfTest, AnEmptyDumpIsAPlanToDoNothing) {
+  what_if.cluster = {};
+  what_if.groups = MUST(GroupsFromNodes({}, {}));
+  const WhatIfPlan plan = Run();
+  EXPECT_THAT(plan.steps, IsEmpty());
+  EXPECT_THAT(AsText(plan, false), HasSubstr("nothing to buy, nothing to remove"));
+}
+
+}  // namespace
+}  // namespace coppice::app
