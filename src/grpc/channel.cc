@@ -4,11 +4,26 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/client_unary_call.h>
 
+#include <algorithm>
 #include <climits>
 #include <mutex>
 #include <utility>
 
 namespace coppice::grpc {
+
+namespace {
+
+// How long a call waits for a connection that is down before it is told so. On a channel whose last
+// attempt failed calls end at once, and between calls the library looks at its sockets every five
+// seconds only: then the handshake with a server that is back would take half a minute.
+constexpr Duration kConnectPatience = std::chrono::milliseconds(500);
+
+std::chrono::system_clock::time_point FromNow(Duration time) {
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(time);
+}
+
+}  // namespace
 
 struct Channel::State {
   ChannelOptions options;
@@ -55,12 +70,14 @@ Channel::~Channel() = default;
 Result<std::string> Channel::Call(const std::string& method, std::string_view request,
                                   Deadline deadline) {
   const auto channel = state_->Connection();
-  ::grpc::ClientContext context;
-  if (deadline.at != TimePoint::max()) {
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::chrono::duration_cast<std::chrono::system_clock::duration>(
-                             deadline.Left(*state_->clock)));
+  const bool ends = deadline.at != TimePoint::max();
+  const Duration left = ends ? deadline.Left(*state_->clock) : Duration::max();
+  const auto until = ends ? FromNow(left) : std::chrono::system_clock::time_point::max();
+  if (channel->GetState(true) != GRPC_CHANNEL_READY) {
+    (void)channel->WaitForConnected(FromNow(std::min(left, kConnectPatience)));
   }
+  ::grpc::ClientContext context;
+  if (ends) context.set_deadline(until);
   const ::grpc::Slice slice(request.data(), request.size());
   const ::grpc::ByteBuffer message(&slice, 1);
   ::grpc::ByteBuffer answer;

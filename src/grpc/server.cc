@@ -2,6 +2,8 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -180,6 +182,12 @@ Status Server::State::Open() {
 }
 
 void Server::State::Run() {
+  // A peer that is gone is an error of the write and not the end of the process. For this thread
+  // alone, for it makes all writes, and the program may want its own way with the signal.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   std::array<epoll_event, 128> events{};
   bool stopping = false;
   TimePoint ticked = clock.Now();

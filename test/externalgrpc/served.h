@@ -61,8 +61,7 @@ class Credentials {
 // `clock` is the served side's; the client's is real.
 class ServedGroups {
  public:
-  ServedGroups(cloud::NodeGroups& groups, const Clock& clock, std::string more = "",
-               int port = 0) {
+  ServedGroups(cloud::NodeGroups& groups, const Clock& clock, std::string more = "", int port = 0) {
     std::vector<grpc::Service> services;
     services.push_back(rpc::NodeGroupService(groups));
     Start(std::move(services), clock, port);
@@ -85,11 +84,11 @@ class ServedGroups {
     cloud::NodeGroupsRegistry registry("node group provider");
     node_groups::externalgrpc::Register(registry);
     return MUST(registry.Make(
-        "externalgrpc", cloud::NodeGroupsContext{.clock = real_clock,
-                                                 .log = log,
-                                                 .metrics = metrics,
-                                                 .cloud_config =
-                                                     credentials.CloudConfig(address(), more)}));
+        "externalgrpc",
+        cloud::NodeGroupsContext{.clock = real_clock,
+                                 .log = log,
+                                 .metrics = metrics,
+                                 .cloud_config = credentials.CloudConfig(address(), more)}));
   }
 
   SystemClock real_clock;
