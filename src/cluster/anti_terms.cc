@@ -79,7 +79,7 @@ void Counters::CountCarrier(SpecId spec, LabelSetId labels, NodeIndex node, int 
     const DomainId domain = topologies_[term.topology].domain_of[node];
     if (domain == kNoDomain) continue;
     term.carriers[domain] += sign;
-    term.total += sign;
+    AddCarriers(term, sign);
   }
 }
 
@@ -121,8 +121,8 @@ void Counters::MovePod(PodIndex index, TopologyId topology, DomainId before, Dom
   for (TermId id : TermsOf(pod.spec_id, pod.label_set_id)) {
     AntiTerm& term = terms_[id];
     if (term.topology != topology) continue;
-    if (before != kNoDomain) --term.carriers[before], --term.total;
-    if (after != kNoDomain) ++term.carriers[after], ++term.total;
+    if (before != kNoDomain) --term.carriers[before], AddCarriers(term, -1);
+    if (after != kNoDomain) ++term.carriers[after], AddCarriers(term, 1);
   }
 }
 

@@ -86,6 +86,8 @@ class Counters {
   // The terms that keep pods with these labels away, carried by somebody or not.
   std::span<const TermId> TermsAgainst(LabelSetId labels);
   const AntiTerm& term(TermId id) const { return terms_[id]; }
+  // Grows when a term gets its first carrier or loses its last.
+  uint64_t terms_version() const { return terms_version_; }
 
   // ---- Called by the snapshot.
 
@@ -168,6 +170,13 @@ class Counters {
   IdTable counter_table_;
   std::vector<Watch> watches_;  // by label set
 
+  void AddCarriers(AntiTerm& term, int count) {
+    const bool any = term.total > 0;
+    term.total += count;
+    if (any != (term.total > 0)) ++terms_version_;
+  }
+
+  uint64_t terms_version_ = 0;
   std::deque<AntiTerm> terms_;
   std::deque<std::string> term_bytes_;
   IdTable term_table_;

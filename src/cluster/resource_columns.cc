@@ -38,6 +38,10 @@ void ResourceColumns::LearnSpec(SpecId spec, const PodSpecShape& shape) {
   if (spec < asked_.size()) return;
   asked_.push_back(ToAmounts(shape.requests));  // ids are dense and come in order
   taken_.push_back(ToAmounts(shape.placed));
+  constexpr int64_t kMost = int64_t{1} << 50;  // thousands of them still add up
+  gives_.push_back(std::ranges::any_of(taken_.back().of, [](const auto& amount) {
+    return amount.second < 0 || amount.second > kMost;
+  }));
 }
 
 void ResourceColumns::SetOne(ResourceId resource, NodeIndex node, int64_t allocatable) {

@@ -44,6 +44,9 @@ class ResourceColumns {
   // What a pod of this spec asks for; "pods" is among it. And what it takes once placed.
   const Amounts& asked(SpecId spec) const { return asked_[spec]; }
   const Amounts& taken(SpecId spec) const { return taken_[spec]; }
+  // Taking such an amount can leave more than was there: it is below zero, or so large that sums
+  // wrap. Nothing that passes the API server's validation is like that.
+  bool gives(SpecId spec) const { return gives_[spec] != 0; }
 
   void LearnSpec(SpecId spec,
                  const PodSpecShape& shape);  // before any other call about it; O(1) if known
@@ -75,6 +78,7 @@ class ResourceColumns {
   size_t nodes_ = 0;
   std::vector<Amounts> asked_;
   std::vector<Amounts> taken_;
+  std::vector<uint8_t> gives_;
 };
 
 }  // namespace coppice::cluster

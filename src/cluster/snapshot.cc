@@ -87,6 +87,7 @@ void Snapshot::Undo(const LogEntry& entry) {
     case Step::kAddedNode:
       HideNode(entry.subject);
       free_nodes_.push_back(entry.subject);
+      slots_.pop_back();  // what was added later has been undone already
       break;
     case Step::kRemovedNode:
       ShowNode(entry.subject, std::move(old_nodes_.back()));

@@ -151,6 +151,13 @@ class Snapshot {
   NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }
   PodIndex pod_bound() const { return static_cast<PodIndex>(pods_.size()); }
   size_t pod_count() const { return known_pods_; }
+  SpecId spec_id(PodIndex pod) const { return pods_[pod].spec; }
+  LabelSetId label_set_id(PodIndex pod) const { return pods_[pod].labels; }
+  // Nothing tells it from other pods of its spec shape and labels: no volumes that a filter looks
+  // at, no node of its own in mind.
+  bool IsPlain(PodIndex pod) const {
+    return pods_[pod].volumes == 0 && identities_[pod].wanted_node.empty();
+  }
   // All known pods with this name, by index. O(1 + answers)
   std::vector<PodIndex> FindPods(std::string_view namespace_, std::string_view name) const;
 
@@ -175,6 +182,25 @@ class Snapshot {
   // before may find one now. Placing does not change it.
   uint64_t loosened() const { return loosened_; }
 
+  // Grows when anything about the node or the pods on it changes, and never comes back to an old
+  // value: what was worked out about a node carries it.
+  uint64_t content_version(NodeIndex node) const { return content_[node]; }
+
+  // ---- What searches remember by.
+
+  // Every node has a slot for life; slots are in visiting order, with holes where nodes were. A new
+  // epoch means that the slots have been given out anew.
+  std::span<const NodeIndex> slots() const { return slots_; }
+  std::span<const uint64_t> live_slots() const { return live_slots_; }  // a bit each
+  uint32_t slot_of(NodeIndex node) const { return nodes_[node].slot; }
+  uint64_t slot_epoch() const { return slot_epoch_; }
+  size_t position_of(NodeIndex node) const;  // in nodes(). O(log N)
+  // A log of slots whose node may have more room than before, or is another one. Entries are
+  // numbered; those below eased_begin() are forgotten.
+  uint64_t eased_begin() const { return eased_base_; }
+  uint64_t eased_end() const { return eased_base_ + eased_.size(); }
+  uint32_t eased(uint64_t number) const { return eased_[number - eased_base_]; }
+
   // A place where a filter (by its id) remembers what it worked out about this snapshot, as it
   // likes: dies with the snapshot. What depends on facts must remember their version.
   std::shared_ptr<void>& Memory(uint64_t filter_id) const;
@@ -189,8 +215,8 @@ class Snapshot {
   struct alignas(64) NodeRecord {  // one cache line: placing a pod somewhere touches one
     std::vector<PodIndex> pods;
     std::shared_ptr<const NodeFacts> facts;  // null: the index is free, or the node is removed
-    uint64_t sequence = 0;                   // place in the visiting order
     std::unique_ptr<SpecialPods> special;    // null on most nodes
+    uint32_t slot = 0;                       // place in the visiting order
   };
   struct PodIdentity {
     std::string name;
@@ -250,7 +276,11 @@ class Snapshot {
   void Forget(const LogEntry& entry);  // the change is final: free what only its undoing needed
   void Log(LogEntry entry);
   std::shared_ptr<const NodeFacts> MakeNodeFacts(const model::Node& object);
-  std::vector<NodeIndex>::iterator OrderPlace(uint64_t sequence);
+  std::vector<NodeIndex>::iterator OrderPlace(uint32_t slot);
+  void SetLive(uint32_t slot, NodeIndex node);  // kNone: not any more
+  void CompactSlots();
+  void Touch(NodeIndex node) { content_[node] = ++next_content_; }
+  void Ease(NodeIndex node);
 
   Facts facts_;
   Interner interner_;
@@ -261,7 +291,13 @@ class Snapshot {
   std::vector<NodeShapeId> shape_of_;  // by node index
   std::vector<NodeIndex> order_;
   std::vector<NodeIndex> free_nodes_;
-  uint64_t next_sequence_ = 0;
+  std::vector<NodeIndex> slots_;  // kNone: a hole
+  std::vector<uint64_t> live_slots_;
+  uint64_t slot_epoch_ = 1;
+  std::vector<uint32_t> eased_;
+  uint64_t eased_base_ = 0;
+  std::vector<uint64_t> content_;  // by node index
+  uint64_t next_content_ = 0;
   IdTable node_names_;
 
   std::vector<PodRecord> pods_;

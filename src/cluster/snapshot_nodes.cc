@@ -28,6 +28,7 @@ Result<NodeIndex> Snapshot::AddNode(const model::Node& node) {
   if (FindNode(node.metadata.name) != kNone) {
     return AlreadyExists("node '" + node.metadata.name + "' is in the snapshot already");
   }
+  if (marks_.empty() && slots_.size() > 2 * order_.size() + 1024) CompactSlots();
   NodeIndex index = node_bound();
   if (!free_nodes_.empty()) {
     index = free_nodes_.back();
@@ -35,8 +36,11 @@ Result<NodeIndex> Snapshot::AddNode(const model::Node& node) {
   } else {
     nodes_.emplace_back();
     shape_of_.push_back(0);
+    content_.push_back(0);
   }
-  nodes_[index].sequence = next_sequence_++;
+  nodes_[index].slot = static_cast<uint32_t>(slots_.size());
+  slots_.push_back(kNone);
+  if (live_slots_.size() * 64 < slots_.size()) live_slots_.push_back(0);
   ShowNode(index, MakeNodeFacts(node));
   Log({.step = Step::kAddedNode, .subject = index});
   ++loosened_;
@@ -60,11 +64,50 @@ void Snapshot::UpdateNode(NodeIndex node, const model::Node& object) {
   ++loosened_;
 }
 
-std::vector<NodeIndex>::iterator Snapshot::OrderPlace(uint64_t sequence) {
-  if (order_.empty() || nodes_[order_.back()].sequence < sequence) return order_.end();
-  return std::lower_bound(
-      order_.begin(), order_.end(), sequence,
-      [&](NodeIndex node, uint64_t wanted) { return nodes_[node].sequence < wanted; });
+std::vector<NodeIndex>::iterator Snapshot::OrderPlace(uint32_t slot) {
+  if (order_.empty() || nodes_[order_.back()].slot < slot) return order_.end();
+  return std::lower_bound(order_.begin(), order_.end(), slot, [&](NodeIndex node, uint32_t wanted) {
+    return nodes_[node].slot < wanted;
+  });
+}
+
+size_t Snapshot::position_of(NodeIndex node) const {
+  const uint32_t slot = nodes_[node].slot;
+  // Without holes before it the slot is the position.
+  if (slot < order_.size() && order_[slot] == node) return slot;
+  const auto it = std::lower_bound(
+      order_.begin(), order_.end(), slot,
+      [&](NodeIndex other, uint32_t wanted) { return nodes_[other].slot < wanted; });
+  return static_cast<size_t>(it - order_.begin());
+}
+
+void Snapshot::SetLive(uint32_t slot, NodeIndex node) {
+  slots_[slot] = node;
+  const uint64_t bit = uint64_t{1} << (slot % 64);
+  uint64_t& word = live_slots_[slot / 64];
+  word = node == kNone ? word & ~bit : word | bit;
+}
+
+// Not inside a fork: a node that a revert would bring back needs its old slot.
+void Snapshot::CompactSlots() {
+  slots_.assign(order_.begin(), order_.end());
+  live_slots_.assign((slots_.size() + 63) / 64, 0);
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+    nodes_[slots_[slot]].slot = slot;
+    SetLive(slot, slots_[slot]);
+  }
+  ++slot_epoch_;
+}
+
+void Snapshot::Ease(NodeIndex node) {
+  constexpr size_t kKept = size_t{1} << 18;  // who is further behind starts afresh
+  const uint32_t slot = nodes_[node].slot;
+  if (!eased_.empty() && eased_.back() == slot) return;
+  if (eased_.size() == kKept) {
+    eased_base_ += eased_.size();
+    eased_.clear();
+  }
+  eased_.push_back(slot);
 }
 
 void Snapshot::ShowNode(NodeIndex node, std::shared_ptr<const NodeFacts> facts) {
@@ -72,7 +115,10 @@ void Snapshot::ShowNode(NodeIndex node, std::shared_ptr<const NodeFacts> facts) 
   record.facts = std::move(facts);
   shape_of_[node] = record.facts->shape_id;
   resources_.SetAllocatable(node, record.facts->allocatable);
-  order_.insert(OrderPlace(record.sequence), node);
+  order_.insert(OrderPlace(record.slot), node);
+  SetLive(record.slot, node);
+  Ease(node);
+  Touch(node);
   node_names_.Insert(HashBytes(record.facts->name), node);
   counters_->OnNodeShown(node);
 }
@@ -82,7 +128,9 @@ void Snapshot::HideNode(NodeIndex node) {
   CHECK(record.pods.empty());
   counters_->OnNodeHidden(node);
   node_names_.Erase(HashBytes(record.facts->name), node);
-  order_.erase(OrderPlace(record.sequence));
+  order_.erase(OrderPlace(record.slot));
+  SetLive(record.slot, kNone);
+  Touch(node);
   resources_.SetAllocatable(node, {});
   record.facts = nullptr;
 }
@@ -92,6 +140,8 @@ void Snapshot::SwapNodeFacts(NodeIndex node, std::shared_ptr<const NodeFacts> fa
   shape_of_[node] = nodes_[node].facts->shape_id;
   resources_.SetAllocatable(node, nodes_[node].facts->allocatable);
   counters_->OnNodeChanged(node);
+  Ease(node);
+  Touch(node);
 }
 
 }  // namespace coppice::cluster

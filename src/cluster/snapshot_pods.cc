@@ -141,6 +141,8 @@ void Snapshot::Attach(PodIndex pod, NodeIndex node, uint32_t slot) {
   pods_[pod].node = node;
   pods_[pod].slot = slot;
   resources_.Take(node, pods_[pod].spec);
+  if (resources_.gives(pods_[pod].spec)) Ease(node);
+  Touch(node);
   Count(pod, node, 1);
 }
 
@@ -149,6 +151,8 @@ uint32_t Snapshot::Detach(PodIndex pod) {
   const NodeIndex node = record.node;
   Count(pod, node, -1);
   resources_.GiveBack(node, record.spec);
+  Ease(node);
+  Touch(node);
   std::vector<PodIndex>& pods = nodes_[node].pods;
   pods[record.slot] = pods.back();
   pods_[pods.back()].slot = record.slot;

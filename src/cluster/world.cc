@@ -1,23 +1,52 @@
 #include "cluster/world.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
+
+#include "cluster/canonical.h"
 
 namespace coppice::cluster {
 
 namespace {
 
-std::string Key(std::string_view namespace_, std::string_view name) {
-  std::string key(namespace_);
-  key += '/';
-  key += name;
-  return key;
+uint64_t NameHash(std::string_view namespace_, std::string_view name) {
+  return HashBytes(namespace_) * 31 + HashBytes(name);
 }
 
 }  // namespace
 
-World::World(Counts counts) : counts_(std::move(counts)) {}
+void World::PlaceList::Insert(PodEntry* entry) {
+  ++live_;
+  const Item item{entry->place, entry};
+  if (items_.empty() || items_.back().place < entry->place) {
+    items_.push_back(item);
+    return;
+  }
+  const auto at = std::ranges::lower_bound(items_, entry->place, {}, &Item::place);
+  if (at->place == entry->place) {
+    *at = item;  // its own hole
+  } else {
+    items_.insert(at, item);
+  }
+}
+
+void World::PlaceList::Erase(const PodEntry* entry) {
+  const auto at = std::ranges::lower_bound(items_, entry->place, {}, &Item::place);
+  at->entry = nullptr;
+  --live_;
+  if (items_.size() > 16 && live_ * 2 < items_.size()) {
+    std::erase_if(items_, [](const Item& item) { return item.entry == nullptr; });
+  }
+}
+
+void World::PlaceList::AppendTo(std::vector<const PodEntry*>& all) const {
+  all.reserve(all.size() + live_);
+  for (const Item& item : items_) {
+    if (item.entry != nullptr) all.push_back(item.entry);
+  }
+}
+
+World::World(Counts counts) : counts_(std::move(counts)) { lists_.emplace_back(); }
 
 std::string_view World::NodeNamed(const model::Pod& pod) {
   if (!pod.spec.node_name.empty()) return pod.spec.node_name;
@@ -26,19 +55,16 @@ std::string_view World::NodeNamed(const model::Pod& pod) {
   return pod.status.nominated_node_name;
 }
 
-bool World::Hold(std::function<void()> change) {
-  if (snapshot_.forks() == 0) return false;
-  held_.push_back(std::move(change));
-  return true;
-}
-
 void World::ApplyHeld() {
-  CHECK(snapshot_.forks() == 0);
+  CHECK(!forked());
   for (auto& change : std::exchange(held_, {})) change();
 }
 
 void World::UpsertNode(NodePtr node) {
-  if (Hold([this, node] { UpsertNode(node); })) return;
+  if (forked()) {
+    held_.push_back([this, node = std::move(node)] { UpsertNode(node); });
+    return;
+  }
   const std::string name = node->metadata.name;
   const NodeIndex known = snapshot_.FindNode(name);
   if (known != kNone) {
@@ -53,11 +79,17 @@ void World::UpsertNode(NodePtr node) {
   if (waiting == waiting_.end()) return;
   const auto pods = std::move(waiting->second);
   waiting_.erase(waiting);
-  for (const auto& [place, entry] : pods) PlaceIfPossible(*entry);
+  for (const auto& [place, entry] : pods) {
+    entry->waits = false;
+    PlaceIfPossible(*entry);
+  }
 }
 
 void World::DeleteNode(std::string_view name) {
-  if (Hold([this, name = std::string(name)] { DeleteNode(name); })) return;
+  if (forked()) {
+    held_.push_back([this, name = std::string(name)] { DeleteNode(name); });
+    return;
+  }
   const NodeIndex node = snapshot_.FindNode(name);
   if (node == kNone) return;
   // Its pods stay known until their own deletion arrives, and wait for a node of that name.
@@ -65,6 +97,8 @@ void World::DeleteNode(std::string_view name) {
   for (const PodIndex pod : pods) {
     snapshot_.Unplace(pod);
     PodEntry* entry = by_index_[pod];
+    entry->home = kNone;
+    entry->waits = true;
     waiting_[std::string(name)].emplace(entry->place, entry);
   }
   snapshot_.RemoveNode(node);
@@ -77,105 +111,159 @@ void World::PlaceIfPossible(PodEntry& entry) {
   if (name.empty()) return;
   const NodeIndex node = snapshot_.FindNode(name);
   if (node == kNone) {
+    entry.waits = true;
     waiting_[std::string(name)].emplace(entry.place, &entry);
     return;
   }
+  entry.home = node;
   snapshot_.Place(entry.index, node);
   // Where it is bound is where it stands, and not a wish: a plan that moves it may try other nodes.
   snapshot_.UpdatePod(entry.index, *entry.pod);
 }
 
-void World::Withdraw(PodEntry& entry) {
-  unbound_.erase(entry.place);
-  const auto bound = bound_.find(entry.pod->spec.node_name);
-  if (bound != bound_.end()) {
-    bound->second.erase(entry.place);
-    if (bound->second.empty()) bound_.erase(bound);
-  }
+void World::StopWaiting(PodEntry& entry) {
+  if (!entry.waits) return;
+  entry.waits = false;
   const auto waiting = waiting_.find(std::string(NodeNamed(*entry.pod)));
-  if (waiting != waiting_.end()) {
-    waiting->second.erase(entry.place);
-    if (waiting->second.empty()) waiting_.erase(waiting);
+  if (waiting == waiting_.end()) return;
+  waiting->second.erase(entry.place);
+  if (waiting->second.empty()) waiting_.erase(waiting);
+}
+
+uint32_t World::FindPodId(std::string_view namespace_, std::string_view name) const {
+  return names_.Find(NameHash(namespace_, name), [&](uint32_t id) {
+    const model::ObjectMeta& meta = entries_[id].pod->metadata;
+    return meta.name == name && meta.namespace_ == namespace_;
+  });
+}
+
+uint32_t World::FindList(std::string_view node) const {
+  return list_names_.Find(HashBytes(node), [&](uint32_t id) { return lists_[id].node == node; });
+}
+
+void World::List(PodEntry& entry) {
+  const std::string& node = entry.pod->spec.node_name;
+  entry.list = node.empty() ? 0 : FindList(node);
+  if (entry.list == kNone) {
+    if (free_lists_.empty()) {
+      free_lists_.push_back(static_cast<uint32_t>(lists_.size()));
+      lists_.emplace_back();
+    }
+    entry.list = free_lists_.back();
+    free_lists_.pop_back();
+    lists_[entry.list].node = node;
+    list_names_.Insert(HashBytes(node), entry.list);
   }
+  lists_[entry.list].pods.Insert(&entry);
+}
+
+void World::Unlist(PodEntry& entry) {
+  NamedList& list = lists_[entry.list];
+  list.pods.Erase(&entry);
+  if (entry.list != 0 && list.pods.empty()) {
+    list_names_.Erase(HashBytes(list.node), entry.list);
+    free_lists_.push_back(entry.list);
+    list = {};
+  }
+  entry.list = kNone;
 }
 
 void World::UpsertPod(PodPtr pod) {
-  if (Hold([this, pod] { UpsertPod(pod); })) return;
-  auto& slot = pods_[Key(pod->metadata.namespace_, pod->metadata.name)];
-  if (!slot.entry) {
-    slot.entry = std::make_unique<PodEntry>();
-    slot.entry->place = next_place_++;
-  } else {
-    Withdraw(*slot.entry);
+  if (forked()) {
+    held_.push_back([this, pod = std::move(pod)] { UpsertPod(pod); });
+    return;
   }
-  PodEntry& entry = *slot.entry;
+  const model::ObjectMeta& meta = pod->metadata;
+  uint32_t id = FindPodId(meta.namespace_, meta.name);
+  const bool is_new = id == kNone;
+  if (is_new) {
+    if (free_entries_.empty()) {
+      free_entries_.push_back(static_cast<uint32_t>(entries_.size()));
+      entries_.emplace_back();
+    }
+    id = free_entries_.back();
+    free_entries_.pop_back();
+    entries_[id].place = next_place_++;
+  } else {
+    StopWaiting(entries_[id]);
+  }
+  PodEntry& entry = entries_[id];
   const bool counts = !counts_ || counts_(*pod);
-  const std::string_view node_before = entry.pod ? NodeNamed(*entry.pod) : std::string_view();
-  const bool moved = entry.index != kNone && node_before != NodeNamed(*pod);
+  const bool moved = !is_new && NodeNamed(*entry.pod) != NodeNamed(*pod);
+  const bool relisted = is_new || entry.pod->spec.node_name != pod->spec.node_name;
+  if (relisted && !is_new) Unlist(entry);
   entry.pod = std::move(pod);
+  if (is_new) names_.Insert(NameHash(meta.namespace_, meta.name), id);
   if (!counts) {
     if (entry.index != kNone) {
       by_index_[entry.index] = nullptr;
       snapshot_.RemovePod(entry.index);
-      entry.index = kNone;
+      entry.index = entry.home = kNone;
     }
   } else if (entry.index == kNone) {
-    const NodeIndex node = snapshot_.FindNode(NodeNamed(*entry.pod));
+    const std::string_view name = NodeNamed(*entry.pod);
+    const NodeIndex node = name.empty() ? kNone : snapshot_.FindNode(name);
+    entry.home = node;
     entry.index = node == kNone ? snapshot_.AddPod(*entry.pod) : snapshot_.AddPod(*entry.pod, node);
     if (by_index_.size() <= entry.index) by_index_.resize(entry.index + 1);
     by_index_[entry.index] = &entry;
     if (node == kNone) PlaceIfPossible(entry);
   } else {
     snapshot_.UpdatePod(entry.index, *entry.pod);
-    if (moved && snapshot_.node_of(entry.index) != kNone) snapshot_.Unplace(entry.index);
+    if (moved && snapshot_.node_of(entry.index) != kNone) {
+      snapshot_.Unplace(entry.index);
+      entry.home = kNone;
+    }
     if (snapshot_.node_of(entry.index) == kNone) PlaceIfPossible(entry);
   }
-  if (entry.pod->spec.node_name.empty()) {
-    unbound_.emplace(entry.place, &entry);
-  } else {
-    bound_[entry.pod->spec.node_name].emplace(entry.place, &entry);
-  }
+  if (relisted) List(entry);
 }
 
 void World::DeletePod(std::string_view namespace_, std::string_view name) {
-  if (Hold([this, ns = std::string(namespace_), n = std::string(name)] { DeletePod(ns, n); }))
+  if (forked()) {
+    held_.push_back(
+        [this, ns = std::string(namespace_), n = std::string(name)] { DeletePod(ns, n); });
     return;
-  const auto it = pods_.find(Key(namespace_, name));
-  if (it == pods_.end()) return;
-  PodEntry& entry = *it->second.entry;
-  Withdraw(entry);
+  }
+  const uint32_t id = FindPodId(namespace_, name);
+  if (id == kNone) return;
+  PodEntry& entry = entries_[id];
+  names_.Erase(NameHash(namespace_, name), id);
+  StopWaiting(entry);
+  Unlist(entry);
   if (entry.index != kNone) {
     by_index_[entry.index] = nullptr;
     snapshot_.RemovePod(entry.index);
   }
-  pods_.erase(it);
+  entry = {};
+  free_entries_.push_back(id);
 }
 
 PodPtr World::FindPod(std::string_view namespace_, std::string_view name) const {
-  const auto it = pods_.find(Key(namespace_, name));
-  return it == pods_.end() ? nullptr : it->second.entry->pod;
+  const uint32_t id = FindPodId(namespace_, name);
+  return id == kNone ? nullptr : entries_[id].pod;
 }
 
 std::vector<const World::PodEntry*> World::Unbound() const {
   std::vector<const PodEntry*> all;
-  all.reserve(unbound_.size());
-  for (const auto& [place, entry] : unbound_) all.push_back(entry);
+  lists_[0].pods.AppendTo(all);
   return all;
 }
 
 std::vector<const World::PodEntry*> World::Pods() const {
   std::vector<const PodEntry*> all;
-  all.reserve(pods_.size());
-  for (const auto& [key, slot] : pods_) all.push_back(slot.entry.get());
+  all.reserve(names_.size());
+  for (const PodEntry& entry : entries_) {
+    if (entry.pod) all.push_back(&entry);
+  }
   std::ranges::sort(all, {}, &PodEntry::place);
   return all;
 }
 
 std::vector<const World::PodEntry*> World::BoundTo(std::string_view node_name) const {
   std::vector<const PodEntry*> all;
-  const auto bound = bound_.find(std::string(node_name));
-  if (bound == bound_.end()) return all;
-  for (const auto& [place, entry] : bound->second) all.push_back(entry);
+  const uint32_t list = node_name.empty() ? kNone : FindList(node_name);
+  if (list != kNone) lists_[list].pods.AppendTo(all);
   return all;
 }
 
@@ -185,26 +273,24 @@ const World::PodEntry* World::EntryOf(PodIndex index) const {
 
 std::vector<PodIndex> World::PodsInOrder(NodeIndex node) const {
   struct Ranked {
-    int group;
-    uint64_t rank;
+    uint64_t rank;  // the group in the two topmost bits
     PodIndex pod;
   };
+  constexpr uint64_t kNominated = uint64_t{1} << 62;
+  constexpr uint64_t kPlanned = uint64_t{2} << 62;
   std::vector<Ranked> ranked;
-  const std::string& name = snapshot_.node(node).name;
-  for (const PodIndex pod : snapshot_.pods_on(node)) {
+  const auto on_it = snapshot_.pods_on(node);
+  ranked.reserve(on_it.size());
+  for (const PodIndex pod : on_it) {
     const PodEntry* entry = EntryOf(pod);
-    if (entry != nullptr && entry->pod->spec.node_name == name) {
-      ranked.push_back({0, entry->place, pod});
-    } else if (entry != nullptr && entry->pod->spec.node_name.empty() &&
-               NodeNamed(*entry->pod) == name) {
-      ranked.push_back({1, entry->place, pod});
+    if (entry != nullptr && entry->home == node) {
+      ranked.push_back({entry->place | (entry->list == 0 ? kNominated : 0), pod});
     } else {
-      ranked.push_back({2, ranked.size(), pod});
+      ranked.push_back({kPlanned | ranked.size(), pod});
     }
   }
-  std::ranges::sort(ranked, [](const Ranked& a, const Ranked& b) {
-    return std::tie(a.group, a.rank) < std::tie(b.group, b.rank);
-  });
+  if (!std::ranges::is_sorted(ranked, {}, &Ranked::rank))
+    std::ranges::sort(ranked, {}, &Ranked::rank);
   std::vector<PodIndex> pods;
   pods.reserve(ranked.size());
   for (const Ranked& r : ranked) pods.push_back(r.pod);

@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -114,12 +115,18 @@ class World {
   NodePtr FindNode(std::string_view name) const { return nodes_.Find("", name); }
   PodPtr FindPod(std::string_view namespace_, std::string_view name) const;
   size_t node_count() const { return nodes_.size(); }
-  size_t pod_count() const { return pods_.size(); }
+  size_t pod_count() const { return names_.size(); }
 
   struct PodEntry {
     PodPtr pod;
     PodIndex index = kNone;  // in the snapshot; kNone: does not count
     uint64_t place = 0;      // in list order
+    NodeIndex home = kNone;  // where it is bound to or nominated for, once that node is there
+
+   private:
+    friend class World;
+    uint32_t list = kNone;  // of lists_: with whom it is listed
+    bool waits = false;     // for a node of that name
   };
   // Pods without spec.nodeName, in list order.
   std::vector<const PodEntry*> Unbound() const;
@@ -143,22 +150,46 @@ class World {
   OrderedObjects<model::ConfigMap> config_maps;
 
  private:
-  struct Slot {
-    std::unique_ptr<PodEntry> entry;  // stays where it is while the map grows
+  // Pods in list order. New ones come last; a deletion leaves a hole until there are many.
+  class PlaceList {
+   public:
+    void Insert(PodEntry* entry);
+    void Erase(const PodEntry* entry);
+    bool empty() const { return live_ == 0; }
+    void AppendTo(std::vector<const PodEntry*>& all) const;
+
+   private:
+    struct Item {
+      uint64_t place;
+      PodEntry* entry;  // null: a hole
+    };
+    std::vector<Item> items_;
+    size_t live_ = 0;
+  };
+  struct NamedList {
+    std::string node;  // spec.nodeName of its pods
+    PlaceList pods;
   };
 
-  bool Hold(std::function<void()> change);                   // true: a fork is open, it waits
   static std::string_view NodeNamed(const model::Pod& pod);  // bound to, else nominated for
+  bool forked() const { return snapshot_.forks() != 0; }
+  uint32_t FindPodId(std::string_view namespace_, std::string_view name) const;
+  uint32_t FindList(std::string_view node) const;
+  void List(PodEntry& entry);    // with the pods of its node, or the unbound ones
+  void Unlist(PodEntry& entry);  // likewise
   void PlaceIfPossible(PodEntry& entry);
-  void Withdraw(PodEntry& entry);
+  void StopWaiting(PodEntry& entry);
 
   Counts counts_;
   Snapshot snapshot_;
   OrderedObjects<model::Node> nodes_;
-  std::unordered_map<std::string, Slot> pods_;                            // by namespace/name
-  std::map<uint64_t, PodEntry*> unbound_;                                 // by place
-  std::unordered_map<std::string, std::map<uint64_t, PodEntry*>> bound_;  // by spec.nodeName
-  std::vector<PodEntry*> by_index_;                                       // by PodIndex
+  std::deque<PodEntry> entries_;  // stay where they are; without a pod: free
+  std::vector<uint32_t> free_entries_;
+  IdTable names_;                // to entries_
+  std::deque<NamedList> lists_;  // the first is that of pods without a node
+  std::vector<uint32_t> free_lists_;
+  IdTable list_names_;
+  std::vector<PodEntry*> by_index_;  // by PodIndex
   std::unordered_map<std::string, std::map<uint64_t, PodEntry*>>
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;

@@ -76,6 +76,7 @@ Question::Question(const Chain& chain, const cluster::Snapshot& snapshot, cluste
 
 bool Question::Take(uint32_t index, Preparation preparation) {
   const Chain::Link& link = chain_->links_[index];
+  for_kind_ = for_kind_ && preparation.for_kind;
   switch (preparation.kind) {
     case Preparation::Kind::kSkip:
       return true;
@@ -87,12 +88,18 @@ bool Question::Take(uint32_t index, Preparation preparation) {
       // and one that is final counts more.
       return rejection_.code() == VerdictCode::kUnschedulable;
     case Preparation::Kind::kShapes:
-      if (link.filter) asks_shapes_ |= uint64_t{1} << index;
+      if (link.filter) {
+        asks_shapes_ |= uint64_t{1} << index;
+        own_links_ |= uint64_t{1} << index;
+      }
       break;
     case Preparation::Kind::kNodes:
       if (link.filter) {
         only_tightens_ = only_tightens_ && preparation.check->OnlyTightens();
         same_for_whole_spec_ = same_for_whole_spec_ && preparation.check->SameForWholeSpec();
+        const NodeCheck* check = preparation.check.get();
+        if (check->OwnNodeOnly()) own_links_ |= uint64_t{1} << index;
+        (check->OwnNodeOnly() ? own_ : rest_).push_back(check);
         stages_.push_back({index, std::move(preparation.check)});
       }
       break;
@@ -153,6 +160,33 @@ uint64_t Question::Narrow(std::span<const cluster::NodeIndex> nodes, uint64_t al
     alive = stage.check->Narrow(nodes, alive);
   }
   return alive;
+}
+
+uint64_t Question::NarrowOwn(std::span<const cluster::NodeIndex> nodes, uint64_t alive) const {
+  if (row_) alive = NarrowByShape(nodes, alive);
+  for (const NodeCheck* check : own_) {
+    if (alive == 0) break;
+    alive = check->Narrow(nodes, alive);
+  }
+  return alive;
+}
+
+uint64_t Question::NarrowRest(std::span<const cluster::NodeIndex> nodes, uint64_t alive) const {
+  if (only_) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (std::ranges::find(only_nodes_, nodes[i]) == only_nodes_.end())
+        alive &= ~(uint64_t{1} << i);
+    }
+  }
+  for (const NodeCheck* check : rest_) {
+    if (alive == 0) break;
+    alive = check->Narrow(nodes, alive);
+  }
+  return alive;
+}
+
+const std::vector<ResourceNeed>* Question::Needs() const {
+  return !rejected() && OwnNodeOnly() && own_.size() == 1 ? own_.front()->Needs() : nullptr;
 }
 
 Verdict Question::Check(cluster::NodeIndex node) const {

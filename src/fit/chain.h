@@ -73,6 +73,20 @@ class Question {
   // Other pods of the same spec shape fit at most where this one does.
   bool SameForWholeSpec() const { return same_for_whole_spec_; }
 
+  // Narrow in two halves. The first asks what depends on the pod's spec shape and on the one node
+  // alone: its no stands, for every pod of the spec shape with the same own_links(), until
+  // something is taken off the node.
+  uint64_t NarrowOwn(std::span<const cluster::NodeIndex> nodes, uint64_t alive) const;
+  uint64_t NarrowRest(std::span<const cluster::NodeIndex> nodes, uint64_t alive) const;
+  uint64_t own_links() const { return own_links_; }
+  // There is no second half, and no narrowing by name.
+  bool OwnNodeOnly() const { return rest_.empty() && !only_; }
+  // Good for every plain pod of this spec shape and these labels, for as long as
+  // Preparation::ForKind says.
+  bool for_kind() const { return for_kind_; }
+  // All that is asked beside shapes is room; null: more than that.
+  const std::vector<ResourceNeed>* Needs() const;
+
  private:
   friend class Chain;
   struct Stage {
@@ -96,6 +110,10 @@ class Question {
   uint64_t asks_shapes_ = 0;            // bit i: link i
   std::shared_ptr<ShapeRow> row_;
   std::vector<Stage> stages_;
+  std::vector<const NodeCheck*> own_;   // of stages_
+  std::vector<const NodeCheck*> rest_;  // of stages_
+  uint64_t own_links_ = 0;
+  bool for_kind_ = true;
   bool only_tightens_ = true;
   bool same_for_whole_spec_ = true;
 };

@@ -35,6 +35,13 @@ namespace coppice::fit {
 // A key for Snapshot::Memory that nobody else has.
 uint64_t NewMemoryId();
 
+// What a pod asks of one resource column, and what it takes once placed.
+struct ResourceNeed {
+  cluster::ResourceId resource;
+  int64_t asked;
+  int64_t taken;  // differs from asked while the pod is being resized
+};
+
 // One pod's question to the nodes, valid until the snapshot changes.
 class NodeCheck {
  public:
@@ -59,6 +66,15 @@ class NodeCheck {
   // Jobs give each pod labels of its own; without this, each of a thousand that fit nowhere is
   // searched for.
   virtual bool SameForWholeSpec() const { return false; }
+
+  // True: the answer is a function of the pod's spec shape, the node's facts and what is placed on
+  // this very node; OnlyTightens and SameForWholeSpec hold as well. Then a search remembers the
+  // nodes that said no until something is taken off them.
+  virtual bool OwnNodeOnly() const { return false; }
+
+  // Not null: OwnNodeOnly holds, and the answer is yes exactly if asked <= free for each of these.
+  // Then packing is arithmetic.
+  virtual const std::vector<ResourceNeed>* Needs() const { return nullptr; }
 };
 
 // What a filter says about a pod before any node is looked at.
@@ -87,11 +103,20 @@ class Preparation {
     return std::move(*this);
   }
 
+  // In addition: the same would be said of every plain pod (Snapshot::IsPlain) of this spec shape
+  // and these labels, and a NodeCheck stays good, until facts change, an anti-affinity term gets
+  // its first carrier or loses its last (Counters::terms_version), or a node shape is new.
+  Preparation&& ForKind() && {
+    for_kind = true;
+    return std::move(*this);
+  }
+
   enum class Kind : uint8_t { kSkip, kReject, kShapes, kNodes };
   Kind kind;
   model::Verdict rejection = model::Verdict::Yes();
   std::unique_ptr<NodeCheck> check;
   std::optional<std::vector<std::string>> only;
+  bool for_kind = false;
 
  private:
   explicit Preparation(Kind k) : kind(k) {}

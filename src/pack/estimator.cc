@@ -7,6 +7,7 @@
 
 #include "model/resources.h"
 #include "model/selector.h"
+#include "pack/counting.h"
 
 namespace coppice::pack {
 
@@ -16,18 +17,26 @@ constexpr std::string_view kHostname = "kubernetes.io/hostname";
 // What kube-scheduler says when only the spread is in the way.
 constexpr std::string_view kSpreadReason = "node(s) didn't match pod topology spread constraints";
 
-double ScoreOf(const cluster::PodSpecShape& pod, const model::Node& node) {
-  double score = 0;
-  const model::Quantity* cpu = node.status.allocatable.Find(model::kCpu);
-  if (cpu != nullptr && cpu->MilliValue() > 0) {
-    score += static_cast<double>(pod.placed.cpu_millis) / static_cast<double>(cpu->MilliValue());
+// How large a pod is, as a share of the node.
+class Score {
+ public:
+  explicit Score(const model::Node& node) {
+    const model::Quantity* cpu = node.status.allocatable.Find(model::kCpu);
+    if (cpu != nullptr) cpu_ = static_cast<double>(cpu->MilliValue());
+    const model::Quantity* memory = node.status.allocatable.Find(model::kMemory);
+    if (memory != nullptr) memory_ = static_cast<double>(memory->Value());
   }
-  const model::Quantity* memory = node.status.allocatable.Find(model::kMemory);
-  if (memory != nullptr && memory->Value() > 0) {
-    score += static_cast<double>(pod.placed.memory_bytes) / static_cast<double>(memory->Value());
+  double Of(const cluster::PodSpecShape& pod) const {
+    double score = 0;
+    if (cpu_ > 0) score += static_cast<double>(pod.placed.cpu_millis) / cpu_;
+    if (memory_ > 0) score += static_cast<double>(pod.placed.memory_bytes) / memory_;
+    return score;
   }
-  return score;
-}
+
+ private:
+  double cpu_ = 0;
+  double memory_ = 0;
+};
 
 bool SpreadsOverHosts(const model::Pod& pod) {
   return std::ranges::any_of(pod.spec.topology_spread_constraints,
@@ -142,7 +151,7 @@ bool Estimator::PlaceOnNew(State& state, const PodKind& kind, size_t next) {
       if (newest_is_empty) return true;  // a fresh node did not take it: another would not either
       if (!state.limiter.MayAddNode()) return false;
       if (!AddNode(state)) return false;
-      if (!search_.Check(pod.index, state.newest)) return true;
+      if (!search_.Fits(pod.index, state.newest)) return true;
       found = state.newest;
     }
     snapshot.Place(pod.index, found);
@@ -157,7 +166,7 @@ bool Estimator::Multiply(State& state, const PodKind& kind, size_t next) {
   if (!state.limiter.MayAddNode() || !AddNode(state)) return false;
   cluster::Snapshot& snapshot = search_.snapshot();
   size_t per_node = 0;
-  for (; next < kind.size() && search_.Check(kind[next].index, state.newest); ++next, ++per_node) {
+  for (; next < kind.size() && search_.Fits(kind[next].index, state.newest); ++next, ++per_node) {
     snapshot.Place(kind[next].index, state.newest);
     state.Placed(kind[next], state.newest);
   }
@@ -177,8 +186,10 @@ Estimate Estimator::Run(const std::vector<const PodKind*>& kinds, const NodeTemp
   cluster::Snapshot& snapshot = search_.snapshot();
   std::vector<std::pair<double, const PodKind*>> ordered;
   ordered.reserve(kinds.size());
+  const Score score(node_template.node);
   for (const PodKind* kind : kinds) {
-    ordered.emplace_back(ScoreOf(snapshot.pod(kind->front().index).spec, node_template.node), kind);
+    const cluster::SpecId spec = snapshot.spec_id(kind->front().index);
+    ordered.emplace_back(score.Of(snapshot.interner().spec(spec)), kind);
   }
   std::ranges::stable_sort(ordered, std::greater<>(),
                            [](const auto& entry) { return entry.first; });
@@ -202,10 +213,18 @@ Estimate Estimator::Run(const std::vector<const PodKind*>& kinds, const NodeTemp
     }
   }
 
+  if (multiplied == nullptr && options_.counting) {
+    std::vector<const PodKind*> in_order;
+    in_order.reserve(ordered.size());
+    for (const auto& entry : ordered) in_order.push_back(entry.second);
+    auto counting = Counting::For(search_, in_order, node_template);
+    if (counting) return counting->Run(Limiter(limits, clock_));
+  }
+
   const auto fork = snapshot.Fork();
   State state{node_template, Limiter(limits, clock_), snapshot.nodes().size()};
   bool more_nodes = true;
-  for (const auto& [score, kind] : ordered) {
+  for (const auto& [share, kind] : ordered) {
     size_t next = 0;
     PlaceOnAdded(state, *kind, next);
     if (!more_nodes) continue;

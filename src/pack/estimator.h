@@ -28,6 +28,7 @@ struct Estimate {
 
 struct EstimatorOptions {
   bool fast_path = false;  // approximate: the last kind is packed on one node and multiplied
+  bool counting = true;    // where that is exact; off: everything is tried pod by pod
 };
 
 class Estimator {

@@ -69,7 +69,7 @@ bool Placer::PlaceByHint(const PendingPod& pod, const PlaceOptions& options) {
       (node >= options.accept.allowed->size() || (*options.accept.allowed)[node] == 0)) {
     return false;
   }
-  if (!search_.Check(pod.index, node)) return false;
+  if (!search_.Fits(pod.index, node)) return false;
   snapshot.Place(pod.index, node);
   hints_.Set(*pod.pod, std::string(*hint));
   return true;

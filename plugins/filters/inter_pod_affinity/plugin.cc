@@ -174,7 +174,7 @@ class InterPodAffinity final : public fit::StateFilter {
       if (counters.term(id).total > 0) against.push_back(id);
     }
     if (plan->together.empty() && plan->apart.empty() && against.empty())
-      return fit::Preparation::Skip();
+      return fit::Preparation::Skip().ForKind();
     return fit::Preparation::Ask(std::make_unique<Neighbours>(*plan, counters, against, refusals_));
   }
 

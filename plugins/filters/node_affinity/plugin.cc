@@ -93,6 +93,7 @@ class SingleNodes final : public fit::NodeCheck {
   }
   bool OnlyTightens() const override { return true; }
   bool SameForWholeSpec() const override { return true; }
+  bool OwnNodeOnly() const override { return true; }
 
  private:
   model::RequiredNodeAffinity demand_;
@@ -112,16 +113,17 @@ class NodeAffinity final : public fit::ShapeFilter {
   fit::Preparation Prepare(const cluster::PodView& pod,
                            const cluster::Snapshot& snapshot) const override {
     const model::NodeSelector* required = Required(pod.spec);
-    if (!required && !added_ && pod.spec.node_selector.empty()) return fit::Preparation::Skip();
+    if (!required && !added_ && pod.spec.node_selector.empty())
+      return fit::Preparation::Skip().ForKind();
     const bool single =
         added_looks_at_single_nodes_ || (required && LooksAtSingleNodes(*required)) ||
         std::ranges::any_of(pod.spec.node_selector,
                             [](const auto& label) { return cluster::IsPerNodeLabel(label.first); });
-    if (!single) return fit::Preparation::AskShapes();
+    if (!single) return fit::Preparation::AskShapes().ForKind();
     auto asked =
         fit::Preparation::Ask(std::make_unique<SingleNodes>(pod.spec, added_, snapshot, refusals_));
     auto pinned = required ? Pinned(*required) : std::nullopt;
-    if (!pinned) return asked;
+    if (!pinned) return std::move(asked).ForKind();
     if (pinned->empty()) return fit::Preparation::Reject(refusals_.conflict);
     return std::move(asked).Only(std::move(*pinned));
   }

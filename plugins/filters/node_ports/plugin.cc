@@ -44,6 +44,7 @@ class FreePorts final : public fit::NodeCheck {
   }
   bool OnlyTightens() const override { return true; }
   bool SameForWholeSpec() const override { return true; }
+  bool OwnNodeOnly() const override { return true; }
 
  private:
   const Ports& wanted_;
@@ -55,9 +56,10 @@ class NodePorts final : public fit::StateFilter {
  public:
   fit::Preparation Prepare(const cluster::PodView& pod,
                            const cluster::Snapshot& snapshot) const override {
-    if (pod.spec.host_ports.empty()) return fit::Preparation::Skip();
+    if (pod.spec.host_ports.empty()) return fit::Preparation::Skip().ForKind();
     return fit::Preparation::Ask(
-        std::make_unique<FreePorts>(pod.spec.host_ports, snapshot, refusal_));
+               std::make_unique<FreePorts>(pod.spec.host_ports, snapshot, refusal_))
+        .ForKind();
   }
 
  private:

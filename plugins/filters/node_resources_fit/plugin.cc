@@ -18,17 +18,12 @@ namespace {
 
 constexpr std::string_view kName = "NodeResourcesFit";
 
-struct Need {
-  cluster::ResourceId resource;
-  int64_t asked;
-  int64_t taken;  // once the pod is there; differs while it is being resized
-};
-
-using Needs = std::vector<Need>;
+using Need = fit::ResourceNeed;
+using NeedList = std::vector<Need>;
 
 class Enough final : public fit::NodeCheck {
  public:
-  Enough(const Needs& needs, const cluster::ResourceColumns& columns)
+  Enough(const NeedList& needs, const cluster::ResourceColumns& columns)
       : needs_(needs), columns_(columns) {}
 
   model::Verdict Check(cluster::NodeIndex node) const override {
@@ -79,9 +74,11 @@ class Enough final : public fit::NodeCheck {
   // validation, and a memory that is wrong about such pods for the rest of a batch harms nobody.
   bool OnlyTightens() const override { return true; }
   bool SameForWholeSpec() const override { return true; }
+  bool OwnNodeOnly() const override { return true; }
+  const NeedList* Needs() const override { return &needs_; }
 
  private:
-  const Needs& needs_;
+  const NeedList& needs_;
   const cluster::ResourceColumns& columns_;
 };
 
@@ -93,12 +90,12 @@ class NodeResourcesFit final : public fit::StateFilter {
   fit::Preparation Prepare(const cluster::PodView& pod,
                            const cluster::Snapshot& snapshot) const override {
     std::shared_ptr<void>& memory = snapshot.Memory(id());
-    if (!memory) memory = std::make_shared<std::vector<std::unique_ptr<Needs>>>();
-    auto& by_spec = *static_cast<std::vector<std::unique_ptr<Needs>>*>(memory.get());
+    if (!memory) memory = std::make_shared<std::vector<std::unique_ptr<NeedList>>>();
+    auto& by_spec = *static_cast<std::vector<std::unique_ptr<NeedList>>*>(memory.get());
     if (pod.spec_id >= by_spec.size()) by_spec.resize(pod.spec_id + 1);
-    std::unique_ptr<Needs>& needs = by_spec[pod.spec_id];
-    if (!needs) needs = std::make_unique<Needs>(NeedsOf(pod.spec_id, snapshot.resources()));
-    return fit::Preparation::Ask(std::make_unique<Enough>(*needs, snapshot.resources()));
+    std::unique_ptr<NeedList>& needs = by_spec[pod.spec_id];
+    if (!needs) needs = std::make_unique<NeedList>(NeedsOf(pod.spec_id, snapshot.resources()));
+    return fit::Preparation::Ask(std::make_unique<Enough>(*needs, snapshot.resources())).ForKind();
   }
 
  private:
@@ -109,9 +106,9 @@ class NodeResourcesFit final : public fit::StateFilter {
            std::ranges::find(ignored_groups_, group) != ignored_groups_.end();
   }
 
-  Needs NeedsOf(cluster::SpecId spec, const cluster::ResourceColumns& columns) const {
+  NeedList NeedsOf(cluster::SpecId spec, const cluster::ResourceColumns& columns) const {
     const cluster::Amounts& taken = columns.taken(spec);
-    Needs needs;
+    NeedList needs;
     for (const auto& [resource, asked] : columns.asked(spec).of) {
       if (resource < cluster::kPodsColumn ? asked <= 0 : Ignored(columns.name(resource))) continue;
       const auto it =

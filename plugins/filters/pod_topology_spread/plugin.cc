@@ -96,12 +96,14 @@ class PodTopologySpread final : public fit::StateFilter {
 
   fit::Preparation Prepare(const cluster::PodView& pod,
                            const cluster::Snapshot& snapshot) const override {
-    if (pod.spec.spread.empty() && defaults_.empty()) return fit::Preparation::Skip();
+    if (pod.spec.spread.empty() && defaults_.empty()) return fit::Preparation::Skip().ForKind();
     // The selector of default constraints depends on services and on the owner: worked out anew
     // each time.
     if (pod.spec.spread.empty()) return Ask(PlanFor(pod, snapshot), snapshot);
     auto& memory = fit::PlanMemory<Plan>::Of(snapshot, id());
-    return Ask(memory.For(pod, [&](const auto& p) { return PlanFor(p, snapshot); }), snapshot);
+    const Plan& plan = memory.For(pod, [&](const auto& p) { return PlanFor(p, snapshot); });
+    auto asked = Ask(plan, snapshot);
+    return plan.constraints.empty() ? std::move(asked).ForKind() : std::move(asked);
   }
 
  private:
