@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -68,7 +69,7 @@ class Peer {
 
   std::string address() const { return "127.0.0.1:" + std::to_string(server_->port()); }
   const std::string& ca() const { return ca_; }
-  void Stop() { server_->Stop(Duration::zero()); }
+  int port() const { return server_->port(); }
 
   int calls = 0;                // one at a time: the client waits
   std::set<std::string> peers;  // a new connection is a new port
@@ -95,6 +96,74 @@ coppice::grpc::Handler Answering(std::vector<std::string> groups) {
     return response.SerializeAsString();
   };
 }
+
+// Sockets of loopback, and nothing more.
+int ListenOnLoopback(int& port) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(listen(listener, 8), 0);
+  EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  port = ntohs(address.sin_port);
+  return listener;
+}
+
+int ConnectToLoopback(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+// One connection to a server, until it is cut: what a client sees of a process that dies.
+class Tunnel {
+ public:
+  explicit Tunnel(int server_port) : listener_(ListenOnLoopback(port_)) {
+    thread_ = std::thread([this, server_port] {
+      const int client = accept(listener_, nullptr, nullptr);
+      const int server = ConnectToLoopback(server_port);
+      std::thread back([&] { Pump(server, client); });
+      Pump(client, server);
+      back.join();
+      close(client);
+      close(server);
+    });
+  }
+  ~Tunnel() {
+    Cut();
+    thread_.join();
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  void Cut() {
+    if (cut_.exchange(true)) return;
+    shutdown(listener_, SHUT_RDWR);
+    close(listener_);
+  }
+
+ private:
+  void Pump(int from, int to) {
+    char buffer[4096];
+    while (!cut_) {
+      pollfd readable{.fd = from, .events = POLLIN, .revents = 0};
+      if (poll(&readable, 1, 20) <= 0) continue;
+      const ssize_t count = read(from, buffer, sizeof buffer);
+      if (count <= 0 || write(to, buffer, static_cast<size_t>(count)) != count) break;
+    }
+    shutdown(from, SHUT_RDWR);
+    shutdown(to, SHUT_RDWR);
+  }
+
+  int port_ = 0;
+  const int listener_;
+  std::atomic<bool> cut_ = false;
+  std::thread thread_;
+};
 
 class GrpcExpanderTest : public testing::Test {
  protected:
@@ -254,31 +323,25 @@ TEST_F(GrpcExpanderTest, AnAnswerAboveTheLimitKeepsAll) {
   ExpectKeptAll(Left(peer), "call_failed");
 }
 
-TEST_F(GrpcExpanderTest, AServerThatCrashesInTheMiddleKeepsAllAndIsFoundAgain) {
-  std::atomic<bool> in_call = false;
+TEST_F(GrpcExpanderTest, AServerThatCrashesInTheMiddleKeepsAllAtOnce) {
   std::promise<void> release;
   const auto released = release.get_future().share();
-  auto peer = std::make_unique<Peer>([&](const coppice::grpc::Call& call) {
-    in_call = true;
+  std::unique_ptr<Tunnel> tunnel;
+  Peer peer([&](const coppice::grpc::Call& call) {
+    tunnel->Cut();
     released.wait();
     return Answering({"a"})(call);
   });
-  const auto client = Client(peer->address(), peer->ca());
-  std::thread crash([&] {
-    while (!in_call) std::this_thread::yield();
-    peer->Stop();
-  });
-  std::thread let_go([&] {  // the handler must end for the server to; the client has long gone on
-    while (Fallbacks("call_failed") == 0) std::this_thread::yield();
-    release.set_value();
-  });
-  ExpectKeptAll(Left(*client), "call_failed");
-  crash.join();
-  let_go.join();
-  // Nobody there at all: at once, without waiting for the timeout.
+  tunnel = std::make_unique<Tunnel>(peer.port());
+  const auto client = Client(tunnel->address(), peer.ca());
   const auto start = std::chrono::steady_clock::now();
+  ExpectKeptAll(Left(*client), "call_failed");
+  // And then nobody is there at all.
   EXPECT_THAT(Left(*client), ElementsAre("a", "b", "c"));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+  EXPECT_EQ(Fallbacks("call_failed"), 2);
+  EXPECT_EQ(peer.calls, 1) << "a question is not asked twice";
+  release.set_value();
 }
 
 TEST_F(GrpcExpanderTest, ACertificateOfAnotherAuthorityKeepsAll) {
@@ -297,16 +360,7 @@ TEST_F(GrpcExpanderTest, ACertificateForAnotherHostKeepsAll) {
 // Accepts, talks nonsense or nothing, and hangs up.
 class RawPeer {
  public:
-  explicit RawPeer(std::string says) {
-    listener_ = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof address;
-    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        listen(listener_, 8) != 0 ||
-        getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-      ADD_FAILURE() << "no listener";
-    }
-    port_ = ntohs(address.sin_port);
+  explicit RawPeer(std::string says) : listener_(ListenOnLoopback(port_)) {
     thread_ = std::thread([this, says = std::move(says)] {
       for (;;) {
         const int client = accept(listener_, nullptr, nullptr);
@@ -324,8 +378,8 @@ class RawPeer {
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
  private:
-  int listener_ = -1;
   int port_ = 0;
+  const int listener_;
   std::thread thread_;
 };
 
