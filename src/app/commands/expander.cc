@@ -1,12 +1,61 @@
+// `coppice expander`: the built-in expanders for a Cluster Autoscaler, or a Coppice, elsewhere.
+
+#include <signal.h>
+
 #include <cstdio>
+#include <ctime>
 
 #include "app/commands/commands.h"
+#include "app/expander_flags.h"
+#include "app/expander_host.h"
+#include "app/version.h"
+#include "base/strings.h"
 
 namespace coppice::app {
+namespace {
 
-int RunExpander(const std::vector<std::string>&, Plugins&) {
-  std::fprintf(stderr, "coppice: expander is not there yet\n");
-  return 1;
+// Blocked before any thread exists, so that the loop below is the only receiver.
+sigset_t BlockStopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+}  // namespace
+
+int RunExpander(const std::vector<std::string>& args, Plugins& plugins) {
+  const auto options = ParseExpanderFlags(args);
+  if (!options.ok()) {
+    std::fprintf(stderr, "coppice expander: %s\n", options.status().message().c_str());
+    return 2;
+  }
+  if (options->help) {
+    std::fputs(ExpanderHelp().c_str(), stdout);
+    return 0;
+  }
+  const sigset_t signals = BlockStopSignals();
+  SystemClock clock;
+  const Log log = Log::ToStderr(clock, options->log_level);
+  SeededRng rng(SeedFromSystem());
+  Metrics metrics;
+  log.Info("coppice expander starts",
+           {{"version", kVersion}, {"strategy", Join(options->strategy, ",")}});
+  const auto host = ExpanderHost::Start(
+      *options, {.plugins = plugins, .clock = clock, .rng = rng, .log = log, .metrics = metrics});
+  if (!host.ok()) {
+    log.Error("the expander cannot start", {{"error", host.status().message()}});
+    return 1;
+  }
+  log.Info("serving", {{"port", (*host)->port()}, {"http_port", (*host)->http_port()}});
+  const timespec second{.tv_sec = 1, .tv_nsec = 0};
+  while (sigtimedwait(&signals, nullptr, &second) < 0) (*host)->Tick();
+  (*host)->Stop();
+  log.Info("coppice expander ends");
+  return 0;
 }
 
 }  // namespace coppice::app

@@ -1,0 +1,151 @@
+#include "app/expander_host.h"
+
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "app/priority_file.h"
+#include "base/pool.h"
+#include "expand/chain.h"
+#include "grpc/interceptors.h"
+#include "grpc/server.h"
+#include "net/http_server.h"
+#include "rpc/expander_messages.h"
+#include "rpc/expander_server.h"
+
+namespace coppice::app {
+namespace {
+
+// A question may be 128 MiB and is held twice while it is read: few at a time. An autoscaler asks
+// one after the other.
+constexpr size_t kParallelCalls = 2;
+constexpr size_t kQueuedCalls = 16;
+constexpr Duration kStopCalls = std::chrono::seconds(10);
+
+Result<std::shared_ptr<grpc::CertificateStore>> Certificates(const ExpanderOptions& options,
+                                                             const Log& log) {
+  if (options.cert_file.empty()) return std::shared_ptr<grpc::CertificateStore>();
+  return grpc::CertificateStore::Open(
+      {.cert_file = options.cert_file,
+       .key_file = options.key_file,
+       .ca_file = options.ca_file,
+       .parts = options.ca_file.empty() ? grpc::TlsParts::kIdentity : grpc::TlsParts::kMutual},
+      log);
+}
+
+// The server's own rule, in the words of our flags.
+Status CheckAddress(const grpc::ServerOptions& server) {
+  Status checked = grpc::CheckListen(server);
+  if (checked.code() != Code::kFailedPrecondition) return checked;
+  return FailedPrecondition("--listen=" + server.listen +
+                            " would serve without TLS; give --cert and --key, or listen on "
+                            "unix:/path, or, to try it out, "
+                            "on 127.0.0.1 with --insecure");
+}
+
+}  // namespace
+
+struct ExpanderHost::State {
+  State(ExpanderOptions o, const ExpanderHostContext& c) : options(std::move(o)), context(c) {}
+
+  ExpanderOptions options;
+  ExpanderHostContext context;
+  std::unique_ptr<PriorityFile> priorities;
+  std::unique_ptr<expand::Chain> chain;
+  std::shared_ptr<grpc::CertificateStore> certificates;
+  std::unique_ptr<Pool> workers;
+  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<net::HttpServer> http;
+  std::atomic<bool> serving = false;
+
+  Status Open();
+  Status OpenHttp();
+  net::ServerResponse AnswerHttp(const net::ServerRequest& request) const;
+};
+
+Status ExpanderHost::State::Open() {
+  if (!options.priority_file.empty())
+    priorities = TRY(PriorityFile::Open(options.priority_file, context.log));
+  const expand::ExpanderContext expander{
+      .clock = context.clock, .rng = context.rng, .log = context.log, .metrics = context.metrics};
+  chain = std::make_unique<expand::Chain>(
+      TRY(expand::Chain::Create(options.strategy, context.plugins.expanders, expander)
+              .Context("--strategy")));
+  certificates = TRY(Certificates(options, context.log));
+  const grpc::ServerOptions server_options{.listen = options.listen,
+                                           .certificates = certificates,
+                                           .insecure = options.insecure,
+                                           .max_message_bytes = rpc::kExpanderMessageBytes};
+  TRY(CheckAddress(server_options));
+  rpc::ExpanderServerParts parts{.chain = *chain, .log = context.log};
+  if (priorities != nullptr) {
+    parts.config_map = [this](std::string_view, std::string_view) { return priorities->Text(); };
+  }
+  std::vector<grpc::Service> services;
+  services.push_back(grpc::Intercept(rpc::ExpanderService(std::move(parts)),
+                                     {.clock = context.clock,
+                                      .log = context.log,
+                                      .metrics = context.metrics,
+                                      .metric_prefix = "coppice_expander_"}));
+  workers = std::make_unique<Pool>(kParallelCalls, kQueuedCalls);
+  server = TRY(grpc::Server::Start(server_options, std::move(services), *workers, context.clock,
+                                   context.log));
+  TRY(OpenHttp());
+  server->SetServing(true);
+  serving = true;
+  return Status::Ok();
+}
+
+Status ExpanderHost::State::OpenHttp() {
+  if (options.metrics_addr.empty()) return Status::Ok();
+  const auto address = TRY(
+      net::ParseHostPort(options.metrics_addr).Context("--metrics-addr=" + options.metrics_addr));
+  http = TRY(net::HttpServer::Create(
+      {.host = address.host, .port = address.port, .log = context.log},
+      [this](const net::ServerRequest& request) { return AnswerHttp(request); }));
+  return Status::Ok();
+}
+
+net::ServerResponse ExpanderHost::State::AnswerHttp(const net::ServerRequest& request) const {
+  if (request.method != "GET" && request.method != "HEAD")
+    return {.status = 405, .body = "GET only\n"};
+  if (request.path == "/metrics") {
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+            .body = context.metrics.Render()};
+  }
+  if (request.path == "/healthz") return {.body = "ok\n"};
+  if (request.path == "/readyz") {
+    if (serving) return {.body = "ok\n"};
+    return {.status = 503, .body = "the expander is stopping\n"};
+  }
+  return {.status = 404, .body = "there are /metrics, /healthz and /readyz\n"};
+}
+
+Result<std::unique_ptr<ExpanderHost>> ExpanderHost::Start(ExpanderOptions options,
+                                                          const ExpanderHostContext& context) {
+  std::unique_ptr<ExpanderHost> host(
+      new ExpanderHost(std::make_unique<State>(std::move(options), context)));
+  TRY(host->state_->Open());
+  return host;
+}
+
+ExpanderHost::ExpanderHost(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ExpanderHost::~ExpanderHost() { Stop(); }
+
+void ExpanderHost::Tick() {
+  if (state_->certificates != nullptr) state_->certificates->Current();
+}
+
+void ExpanderHost::Stop() {
+  state_->serving = false;
+  if (state_->server != nullptr) state_->server->Stop(kStopCalls);
+  state_->server.reset();
+  state_->http.reset();
+}
+
+int ExpanderHost::port() const { return state_->server->port(); }
+uint16_t ExpanderHost::http_port() const {
+  return state_->http != nullptr ? state_->http->port() : uint16_t{0};
+}
+
+}  // namespace coppice::app
