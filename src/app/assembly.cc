@@ -50,7 +50,9 @@ Result<std::unique_ptr<Assembly>> Assembly::Create(AssemblyParts parts) {
                                         .metrics = parts.metrics,
                                         .groups = assembled->the_groups,
                                         .grpc_url = parts.flags.grpc_expander_url,
-                                        .grpc_cert = parts.flags.grpc_expander_cert};
+                                        .grpc_cert = parts.flags.grpc_expander_cert,
+                                        .grpc_legacy_fields =
+                                            parts.flags.grpc_expander_legacy_fields};
   assembled->expanders = std::make_unique<expand::Chain>(
       TRY(expand::Chain::Create(parts.flags.options.expander, parts.plugins.expanders, context)
               .Context("--expander")));

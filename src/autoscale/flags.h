@@ -42,6 +42,7 @@ struct FlagValues {
   Duration max_startup_time = std::chrono::minutes(20);
   std::string grpc_expander_url;
   std::string grpc_expander_cert;
+  bool grpc_expander_legacy_fields = false;
   std::string scheduler_config_file;
   bool debugging_snapshot_enabled = false;
   bool emit_per_nodegroup_metrics = false;

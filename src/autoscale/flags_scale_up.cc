@@ -41,6 +41,8 @@ void AddScaleUpFlags(FlagTable& t) {
               "host:port of the gRPC expander.");
   t.AddString("grpc-expander-cert", &FlagValues::grpc_expander_cert,
               "PEM file with the CA of the gRPC expander.");
+  t.AddBool("grpc-expander-legacy-fields", &FlagValues::grpc_expander_legacy_fields,
+            "[ours] Send pods and nodes also in the fields that expanders of before 1.34.2 read.");
   t.Alias("expander-plugin-url", "grpc-expander-url");
   t.Alias("external-expander-cert", "grpc-expander-cert");
   t.Refuse("estimator", "binpacking", "binpacking is the only estimator");
