@@ -339,9 +339,14 @@ std::optional<cloud::MachineError> ClusterState::BackedOff(std::string_view grou
 std::vector<ClusterState::Upcoming> ClusterState::UpcomingNodes(TimePoint now) const {
   std::vector<Upcoming> all;
   for (const std::string& id : group_ids_) {
-    const int count = UpcomingIn(id).value_or(0);
-    if (count <= 0 || !requests_.contains(id) || BackedOff(id, now)) continue;
-    all.push_back({id, count, of(id).not_started});
+    int count = UpcomingIn(id).value_or(0);
+    if (!requests_.contains(id) || BackedOff(id, now)) {
+      if (!options_.deviations.count_machines_on_their_way) continue;
+      // Not the whole gap to the target: nobody waits for the rest, or it has failed.
+      count =
+          std::min(count, static_cast<int>(of(id).unregistered.size() + of(id).not_started.size()));
+    }
+    if (count > 0) all.push_back({id, count, of(id).not_started});
   }
   return all;
 }

@@ -68,6 +68,10 @@ void AddDeviationFlags(FlagTable& t) {
       "[ours] Older than this, the view is stale.");
   deviation("fresh-instances", &Deviations::fresh_instances,
             "[ours] Read the list of machines in every pass instead of every two minutes.");
+  deviation(
+      "count-machines-on-their-way", &Deviations::count_machines_on_their_way,
+      "[ours] Machines that may still become nodes count as upcoming, also after a restart, if "
+      "somebody else ordered them, or if their group is backed off.");
 }
 
 }  // namespace coppice::autoscale

@@ -37,6 +37,9 @@ struct Deviations {
   Duration fuse_max_view_age = std::chrono::minutes(2);
   // Read instance lists anew in every pass: they are look-ups here, not API calls.
   bool fresh_instances = true;
+  // Machines that exist and may still become nodes count as upcoming, also when no order of this
+  // process stands for them (a restart, somebody else's order) and when their group is backed off.
+  bool count_machines_on_their_way = true;
 
   static Deviations None() {
     Deviations none;
@@ -45,6 +48,7 @@ struct Deviations {
     none.debounce_new_pods = false;
     none.fuses = false;
     none.fresh_instances = false;
+    none.count_machines_on_their_way = false;
     return none;
   }
 };
