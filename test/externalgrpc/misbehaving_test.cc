@@ -86,8 +86,9 @@ TEST_F(MisbehavingTest, HangsInEveryMethod) {
 }
 
 TEST_F(MisbehavingTest, AnswersEveryMethodWithBytesThatAreNoMessage) {
-  for (const std::string& bytes : {std::string("\xff\xff\xff\xff garbage"), std::string(300, '\x0a'),
-                                  std::string("\x0a\xff\xff\xff\xff\x0f")}) {
+  for (const std::string& bytes :
+       {std::string("\xff\xff\xff\xff garbage"), std::string(300, '\x0a'),
+        std::string("\x0a\xff\xff\xff\xff\x0f")}) {
     misbehave = false;
     ServedGroups served(With("*", [bytes](const grpc::Call&) -> grpc::Answer { return bytes; }),
                         clock);

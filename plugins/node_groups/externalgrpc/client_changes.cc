@@ -139,12 +139,16 @@ Status Client::Carry(const GroupView& view, const Change& change, Deadline deadl
     status = Status::Ok();
   }
   ChangeGroup(view.remote_id, [&](GroupView& changed) {
-    if (changed.target.Take(attempt) || !status.ok() || !changed.target.known()) return;
-    // Done, and the provider does not say what the target is now. A Refresh that ran beside us may
-    // have seen it or not: this is right in both cases.
+    const bool told = changed.target.Take(attempt);
+    if (!status.ok() || !changed.target.known()) return;
     const int expected = std::max(change.before + change.delta, 0);
     int& target = *changed.target.value;
-    target = change.delta > 0 ? std::max(target, expected) : std::min(target, expected);
+    // Done, whatever the target says: there are providers that count from their last Refresh. Too
+    // low would order the same machines again.
+    if (change.delta > 0) target = std::max(target, expected);
+    // Of what was taken away some may not have counted, so here the provider is believed if it
+    // says. A Refresh that ran beside us may have seen it or not: this is right in both cases.
+    if (change.delta < 0 && !told) target = std::min(target, expected);
   });
   return status;
 }

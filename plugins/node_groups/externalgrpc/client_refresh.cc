@@ -162,10 +162,10 @@ void Client::AddAskedPieces(RefreshState& state, Pieces& pieces) {
   const Duration ttl = parts_.config.describe_ttl;
   const Moment moment{.generation = state.generation, .now = now};
   if (!remote_.Lacks(Method::kNodeGroupForNode)) {
-    for (auto& [key, request] : groups_of_nodes_.Due(moment)) {
-      pieces.push_back([this, &state, now, key = std::move(key), request = std::move(request)] {
+    for (auto& due : groups_of_nodes_.Due(moment)) {
+      pieces.push_back([this, &state, now, asked = std::move(due)] {
         if (state.deadline.Passed(parts_.clock)) return;
-        groups_of_nodes_.Put(key, AskGroupOf(request, ReadDeadline(state.deadline)),
+        groups_of_nodes_.Put(asked.first, AskGroupOf(asked.second, ReadDeadline(state.deadline)),
                              state.generation, now);
       });
     }
