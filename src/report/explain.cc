@@ -191,7 +191,7 @@ std::string Sentence(const ScaleUp& scale_up, const ExpanderStep& step) {
   if (!scores.empty()) text += " (" + Join(scores, "; ") + ")";
   if (!step.note.empty()) text += ": " + step.note;
   const bool last = !scale_up.chosen_by.empty() && &scale_up.chosen_by.back() == &step;
-  if (last && scale_up.by_lot) text += "; " + scale_up.chosen + " was drawn by lot";
+  if (last && scale_up.by_lot) text += "; of these equals " + scale_up.chosen + " was taken";
   return text;
 }
 

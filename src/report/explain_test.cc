@@ -131,8 +131,8 @@ TEST(ExplainTest, OfAChoiceItSaysWhatWasMeasured) {
        .survivors = {"b", "c"},
        .scores = {{"a", 1.2, "leaves 60.0% unused"}, {"b", 0.2, "leaves 10.0% unused"}}}};
   EXPECT_EQ(Sentence(up, up.chosen_by[0]),
-            "least-waste keeps b, c (a leaves 60.0% unused; b leaves 10.0% unused); b was drawn by "
-            "lot");
+            "least-waste keeps b, c (a leaves 60.0% unused; b leaves 10.0% unused); of these "
+            "equals b was taken");
 }
 
 TEST(ReportJsonTest, HasTheNumbersAndTheSentences) {

@@ -127,7 +127,7 @@ spec:
 TEST(DumpReaderTest, BrokenTextIsSaidWithItsPlace) {
   EXPECT_THAT(Complaint("{\"kind\": \"Pod\",\n \"metadata\": }"), testing::StartsWith("dump:2:"));
   EXPECT_THAT(Complaint("a: [1"), testing::StartsWith("dump:1:"));
-  EXPECT_THAT(Complaint("kind: Pod\n---\nb: [1\n"), testing::StartsWith("dump:3:"));
+  EXPECT_THAT(Complaint("kind: Secret\n---\nb: [1\n"), testing::StartsWith("dump:4:"));
   EXPECT_THAT(Complaint("  \n"), HasSubstr("is empty"));
   EXPECT_THAT(Complaint("just words"), HasSubstr("expected an object"));
   EXPECT_THAT(Complaint(R"({"a": 1})"), HasSubstr("kind: is missing"));

@@ -188,12 +188,21 @@ Result<DiscoveredGroups> GroupsFromNodes(const Listed<model::Node>& nodes,
     found.how += "; where --nodes=min:max:name does not say otherwise, min 0 and max " +
                  std::to_string(kDefaultMax) + " are assumed";
   }
+  std::vector<std::string> mixed;
   for (const auto& [name, counts] : kinds) {
     if (counts.size() < 2) continue;
     std::vector<std::string> parts;
     for (const auto& [kind, count] : counts) parts.push_back(std::to_string(count) + " " + kind);
-    found.notes.push_back("group " + name + " has nodes of several kinds (" + Join(parts, ", ") +
-                          "); a new one is assumed to be like one of them");
+    mixed.push_back(name + " (" + Join(parts, ", ") + ")");
+  }
+  if (!mixed.empty()) {
+    constexpr size_t kShown = 3;
+    const size_t more = mixed.size() > kShown ? mixed.size() - kShown : 0;
+    mixed.resize(mixed.size() - more);
+    found.notes.push_back(
+        "a new node is assumed to be like one of its group, but these have nodes of "
+        "several kinds: " +
+        Join(mixed, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : ""));
   }
   if (!control_plane.empty()) {
     found.notes.push_back("control-plane nodes belong to no group: " + Join(control_plane, ", "));

@@ -64,7 +64,7 @@ struct Case {
   std::vector<model::Pod> pending;
 };
 
-WhatIfPlan Run(const Case& c) {
+WhatIfPlan PlanFor(const Case& c) {
   WhatIf what_if{.flags = c.flags};
   for (const auto& node : c.nodes)
     what_if.cluster.nodes.push_back(std::make_shared<const model::Node>(node));
@@ -198,7 +198,7 @@ TEST(NearMissTest, EveryNearMissIsTrue) {
   int lowered = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     const Case c = RandomCase(seed);
-    const WhatIfPlan plan = Run(c);
+    const WhatIfPlan plan = PlanFor(c);
     ASSERT_NE(plan.last, nullptr);
     for (const auto* list : {&plan.last->scale_up.unhelped, &plan.last->scale_up.unserved}) {
       for (const report::Unhelped& unhelped : *list) {
@@ -209,7 +209,7 @@ TEST(NearMissTest, EveryNearMissIsTrue) {
           Case changed = Only(c, miss.group, pod);
           for (const Change& change : miss.changes) Apply(change, miss.group, pod, changed);
           changed.pending = {pod};
-          EXPECT_TRUE(GetsANode(Run(changed), pod.metadata.name))
+          EXPECT_TRUE(GetsANode(PlanFor(changed), pod.metadata.name))
               << "seed " << seed << ", pod " << pod.metadata.name << ": " << report::Sentence(miss);
           ++tried;
           if (miss.changes.size() != 1 || miss.changes[0].kind != ChangeKind::kLowerRequest)
@@ -220,7 +220,7 @@ TEST(NearMissTest, EveryNearMissIsTrue) {
           Case still = Only(c, miss.group, almost);
           Apply(less, miss.group, almost, still);
           still.pending = {almost};
-          EXPECT_FALSE(GetsANode(Run(still), almost.metadata.name))
+          EXPECT_FALSE(GetsANode(PlanFor(still), almost.metadata.name))
               << "seed " << seed << ": less would do than " << report::Sentence(miss);
           ++lowered;
         }
@@ -241,7 +241,7 @@ Case OneGroup(model::Node node, model::Pod pod) {
 }
 
 std::string NearestOf(const Case& c) {
-  const WhatIfPlan plan = Run(c);
+  const WhatIfPlan plan = PlanFor(c);
   const report::ScaleUp& up = plan.last->scale_up;
   if (up.unhelped.empty() || up.unhelped[0].misses.empty()) return "";
   return report::Sentence(up.unhelped[0].misses[0]);

@@ -29,7 +29,7 @@ class WhatIfTest : public testing::Test {
     EXPECT_TRUE(ReadObjectsFrom("examples/simulate/cluster.yaml", what_if.cluster).ok());
     what_if.groups = MUST(GroupsFromNodes(what_if.cluster.nodes, {"1:5:general", "0:3:ml"}));
   }
-  WhatIfPlan Run() { return MUST(RunWhatIf(what_if, AllPlugins(), Log::Null())); }
+  WhatIfPlan Plan() { return MUST(RunWhatIf(what_if, AllPlugins(), Log::Null())); }
   void Add(std::string_view yaml) { ASSERT_TRUE(ReadObjects(yaml, "added", what_if.added).ok()); }
   static int Target(const WhatIfPlan& plan, std::string_view group) {
     for (const auto& each : plan.groups_after) {
@@ -42,7 +42,7 @@ class WhatIfTest : public testing::Test {
 };
 
 TEST_F(WhatIfTest, BuysForPendingPodsAndSaysWhatWouldHelpTheRest) {
-  const WhatIfPlan plan = Run();
+  const WhatIfPlan plan = Plan();
   EXPECT_EQ(plan.pending, 2u);
   EXPECT_EQ(Target(plan, "ml"), 2);  // for train-1
   ASSERT_THAT(plan.last->scale_up.unhelped, SizeIs(1));
@@ -54,7 +54,7 @@ TEST_F(WhatIfTest, BuysForPendingPodsAndSaysWhatWouldHelpTheRest) {
 }
 
 TEST_F(WhatIfTest, RemovesWhatIsNotNeededOnceTheTimersAreOver) {
-  const WhatIfPlan plan = Run();
+  const WhatIfPlan plan = Plan();
   std::vector<std::string> removed;
   for (const auto& step : plan.steps) {
     for (const auto& node : step.report->scale_down.removed) {
@@ -71,7 +71,7 @@ TEST_F(WhatIfTest, RemovesWhatIsNotNeededOnceTheTimersAreOver) {
 TEST_F(WhatIfTest, ADeploymentIsAsManyPodsAsItHasReplicas) {
   Add("kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec:\n  replicas: 9\n"
       "  template:\n    spec:\n      containers:\n      - resources: {requests: {cpu: 3}}\n");
-  const WhatIfPlan plan = Run();
+  const WhatIfPlan plan = Plan();
   EXPECT_EQ(plan.added, 9u);
   EXPECT_EQ(Target(plan, "general"), 5);  // no more are allowed
   EXPECT_THAT(AsText(plan, false), HasSubstr("would take it if its max size were 6"));
@@ -79,7 +79,7 @@ TEST_F(WhatIfTest, ADeploymentIsAsManyPodsAsItHasReplicas) {
 
 TEST_F(WhatIfTest, RemovingANodeTellsEachPodsFate) {
   what_if.remove_nodes = {"general-3"};
-  const WhatIfPlan plan = Run();
+  const WhatIfPlan plan = Plan();
   ASSERT_THAT(plan.removals, SizeIs(1));
   EXPECT_TRUE(plan.removals[0].drains);
   EXPECT_EQ(plan.removals[0].group, "general");
@@ -90,7 +90,7 @@ TEST_F(WhatIfTest, RemovingANodeTellsEachPodsFate) {
 
 TEST_F(WhatIfTest, APodWithoutAControllerBlocksTheRemoval) {
   what_if.remove_nodes = {"general-2"};
-  const WhatIfPlan plan = Run();
+  const WhatIfPlan plan = Plan();
   ASSERT_THAT(plan.removals, SizeIs(1));
   EXPECT_FALSE(plan.removals[0].drains);
   EXPECT_THAT(AsText(plan, false), HasSubstr("BLOCKS"));
@@ -104,14 +104,14 @@ TEST_F(WhatIfTest, AnUnknownNodeIsNamedWithTheNearest) {
 }
 
 TEST_F(WhatIfTest, TheSameInputGivesTheSameAnswer) {
-  EXPECT_EQ(AsJson(Run()), AsJson(Run()));
-  EXPECT_EQ(AsText(Run(), true), AsText(Run(), true));
+  EXPECT_EQ(AsJson(Plan()), AsJson(Plan()));
+  EXPECT_EQ(AsText(Plan(), true), AsText(Plan(), true));
 }
 
 TEST_F(WhatIfTest, AnEmptyDumpIsAPlanToDoNothing) {
   what_if.cluster = {};
   what_if.groups = MUST(GroupsFromNodes({}, {}));
-  const WhatIfPlan plan = Run();
+  const WhatIfPlan plan = Plan();
   EXPECT_THAT(plan.steps, IsEmpty());
   EXPECT_THAT(AsText(plan, false), HasSubstr("nothing to buy, nothing to remove"));
 }
