@@ -50,7 +50,7 @@ struct Outcome {
   size_t last;
 };
 
-Outcome Run(Case& c, bool counting) {
+Outcome EstimateOf(Case& c, bool counting) {
   FakeClock clock;
   Search search(c.snapshot, test::AllFilters());
   Estimator estimator(search, clock, {.counting = counting});
@@ -69,8 +69,8 @@ TEST(EstimatorRandomTest, CountingGivesWhatTryingGives) {
     SeededRng rng(seed);
     Case c;
     Fill(c, rng, seed % 3 != 0);
-    const Outcome tried = Run(c, false);
-    const Outcome by_counting = Run(c, true);
+    const Outcome tried = EstimateOf(c, false);
+    const Outcome by_counting = EstimateOf(c, true);
     ASSERT_EQ(by_counting.nodes, tried.nodes);
     ASSERT_EQ(by_counting.pods, tried.pods);
     ASSERT_EQ(by_counting.per_node, tried.per_node);
@@ -87,7 +87,7 @@ TEST(EstimatorRandomTest, CountingLeavesNoTraceInTheSnapshot) {
   Fill(c, rng, true);
   const size_t nodes = c.snapshot.nodes().size();
   const size_t pods = c.snapshot.pod_count();
-  Run(c, true);
+  EstimateOf(c, true);
   EXPECT_EQ(c.snapshot.nodes().size(), nodes);
   EXPECT_EQ(c.snapshot.pod_count(), pods);
   EXPECT_EQ(c.snapshot.forks(), 0u);
