@@ -306,7 +306,7 @@ TEST_F(MisbehavingTest, IsNoGrpcServerAtAll) {
           credentials.CloudConfig(server.address())}) {
       const auto client = MUST(
           Client::Open({.clock = clock, .log = log, .metrics = metrics, .cloud_config = config}));
-      const Status status = Refresh(*client, milliseconds(400));
+      const Status status = Refresh(*client, milliseconds(200));
       EXPECT_FALSE(status.ok());
       EXPECT_TRUE(status.code() == Code::kUnavailable || status.code() == Code::kDeadlineExceeded)
           << status;

@@ -125,10 +125,9 @@ std::vector<std::string> Client::GpuTypes() {
   return Read()->gpu_types.value.value_or(std::vector<std::string>());
 }
 
-// A machine that is not listed may be new, or go by a name that only its provider knows.
-Result<bool> Client::HasInstance(const cloud::NodeRef& node) {
-  const auto picture = Read();
-  if (!node.provider_id.empty() && picture->FindByMachine(node.provider_id) != nullptr) return true;
+// As upstream has it for this protocol: then a node that we mean to delete counts as gone. That a
+// list shows its machine, or does not show it yet, says less.
+Result<bool> Client::HasInstance(const cloud::NodeRef&) {
   return Unimplemented("the protocol has no question for whether a machine exists");
 }
 
