@@ -44,7 +44,30 @@ def provider():
     expect(not rendered_token, "a token Secret is made although an existing one was named")
 
 
-{"coppice-provider": provider}[chart]()
+def autoscaler():
+    for kind in ("Deployment", "Service", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
+                 "PodDisruptionBudget", "ServiceMonitor", "ConfigMap"):
+        expect(kind in by_kind, f"no {kind}")
+    security = container()["securityContext"]
+    expect(security["readOnlyRootFilesystem"] and security["capabilities"]["drop"] == ["ALL"], "container may write")
+    command = container()["command"]
+    expect(command[0] == "./cluster-autoscaler", "not started under upstream's name")
+    for argument in ("--cloud-provider=externalgrpc", "--namespace=autoscaling", "--nodes=1:7:pool",
+                     "--cloud-config=/etc/coppice/cloud-config", "--expander=priority", "--startup-taint=a",
+                     "--startup-taint=b", "--skip-nodes-with-local-storage=false"):
+        expect(argument in command, f"{argument} is not passed")
+    expect(container()["livenessProbe"]["httpGet"]["path"] == "/health-check", "probe")
+    rules = by_kind["ClusterRole"][0]["rules"] + by_kind["Role"][0]["rules"]
+    for rule in rules:
+        expect("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"], f"a wildcard in {rule}")
+        expect("secrets" not in rule["resources"], "Secrets can be read")
+        if {"delete", "update"} & set(rule["verbs"]) and rule["resources"] != ["nodes"]:
+            expect("resourceNames" in rule, f"may change any of {rule['resources']}")
+    nodes = next(r for r in rules if r["resources"] == ["nodes"])
+    expect(sorted(nodes["verbs"]) == ["get", "list", "update", "watch"], "other rights on nodes")
+
+
+{"coppice-provider": provider, "coppice": autoscaler}[chart]()
 for problem in problems:
     print(f"{chart}: {problem}", file=sys.stderr)
 print(f"{chart}: {len(objects)} objects rendered, {len(problems)} problems")
