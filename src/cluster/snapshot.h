@@ -198,7 +198,10 @@ class Snapshot {
   // A log of slots whose node may have more room than before, or is another one. Entries are
   // numbered; those below eased_begin() are forgotten.
   uint64_t eased_begin() const { return eased_base_; }
-  uint64_t eased_end() const { return eased_base_ + eased_.size(); }
+  uint64_t eased_end() const {
+    eased_read_ = true;
+    return eased_base_ + eased_.size();
+  }
   uint32_t eased(uint64_t number) const { return eased_[number - eased_base_]; }
 
   // A place where a filter (by its id) remembers what it worked out about this snapshot, as it
@@ -296,6 +299,7 @@ class Snapshot {
   uint64_t slot_epoch_ = 1;
   std::vector<uint32_t> eased_;
   uint64_t eased_base_ = 0;
+  mutable bool eased_read_ = false;  // somebody may have read the last entry
   std::vector<uint64_t> content_;  // by node index
   uint64_t next_content_ = 0;
   IdTable node_names_;

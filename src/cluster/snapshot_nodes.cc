@@ -102,7 +102,8 @@ void Snapshot::CompactSlots() {
 void Snapshot::Ease(NodeIndex node) {
   constexpr size_t kKept = size_t{1} << 18;  // who is further behind starts afresh
   const uint32_t slot = nodes_[node].slot;
-  if (!eased_.empty() && eased_.back() == slot) return;
+  if (!eased_read_ && !eased_.empty() && eased_.back() == slot) return;
+  eased_read_ = false;
   if (eased_.size() == kKept) {
     eased_base_ += eased_.size();
     eased_.clear();
