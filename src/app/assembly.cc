@@ -21,10 +21,12 @@ Result<fit::Chain> MakeFilters(const autoscale::FlagValues& flags, const Plugins
 class Assembled final : public Assembly {
  public:
   // In the order in which they need each other; destroyed in the other.
+  autoscale::FlagValues flags;
   std::unique_ptr<cloud::NodeGroups> own_groups;
   std::unique_ptr<fit::Chain> filters;
   std::unique_ptr<expand::Chain> expanders;
   std::unique_ptr<autoscale::CloudCalls> calls;
+  autoscale::Processors processors;
   std::unique_ptr<autoscale::Engine> the_engine;
   cloud::NodeGroups* the_groups = nullptr;
 
@@ -44,22 +46,32 @@ Result<std::unique_ptr<Assembly>> Assembly::Create(AssemblyParts parts) {
     assembled->the_groups = assembled->own_groups.get();
   }
   assembled->filters = std::make_unique<fit::Chain>(TRY(MakeFilters(parts.flags, parts.plugins)));
-  const expand::ExpanderContext context{.clock = clock,
-                                        .rng = parts.rng,
-                                        .log = parts.log,
-                                        .metrics = parts.metrics,
-                                        .groups = assembled->the_groups,
-                                        .grpc_url = parts.flags.grpc_expander_url,
-                                        .grpc_cert = parts.flags.grpc_expander_cert,
-                                        .grpc_legacy_fields =
-                                            parts.flags.grpc_expander_legacy_fields};
+  const expand::ExpanderContext context{
+      .clock = clock,
+      .rng = parts.rng,
+      .log = parts.log,
+      .metrics = parts.metrics,
+      .groups = assembled->the_groups,
+      .grpc_url = parts.flags.grpc_expander_url,
+      .grpc_cert = parts.flags.grpc_expander_cert,
+      .grpc_legacy_fields = parts.flags.grpc_expander_legacy_fields};
   assembled->expanders = std::make_unique<expand::Chain>(
       TRY(expand::Chain::Create(parts.flags.options.expander, parts.plugins.expanders, context)
               .Context("--expander")));
   assembled->calls = std::make_unique<autoscale::CloudCalls>(*assembled->the_groups, parts.workers,
                                                              parts.executor);
+  assembled->flags = std::move(parts.flags);
+  const autoscale::FlagValues& flags = assembled->flags;
+  assembled->processors = TRY(autoscale::MakeProcessors(parts.plugins.processors, flags.processors,
+                                                        {.options = flags.options,
+                                                         .groups = *assembled->the_groups,
+                                                         .world = parts.world,
+                                                         .clock = clock,
+                                                         .rng = parts.rng,
+                                                         .log = parts.log,
+                                                         .metrics = parts.metrics}));
   assembled->the_engine = std::make_unique<autoscale::Engine>(
-      autoscale::Engine::Parts{.options = parts.flags.options,
+      autoscale::Engine::Parts{.options = flags.options,
                                .world = parts.world,
                                .groups = *assembled->the_groups,
                                .cloud = *assembled->calls,
@@ -70,7 +82,8 @@ Result<std::unique_ptr<Assembly>> Assembly::Create(AssemblyParts parts) {
                                .expanders = *assembled->expanders,
                                .log = parts.log,
                                .view_age = std::move(parts.view_age),
-                               .first_of_tie = parts.first_of_tie});
+                               .first_of_tie = parts.first_of_tie,
+                               .processors = &assembled->processors});
   return std::unique_ptr<Assembly>(std::move(assembled));
 }
 

@@ -51,7 +51,8 @@ class Assembly {
 
 // The provider that --cloud-provider names: a registered node group provider (externalgrpc), or a
 // registered cloud, whose --cloud-config is then a file as `coppice provider` reads it. Several,
-// separated by commas, with `--cloud-config=NAME=FILE,NAME=FILE`, stand behind one loop.
+// separated by commas, with `--cloud-config=NAME=FILE,NAME=FILE`, stand behind one loop; one that
+// is used twice gets two names: `--cloud-provider=a=externalgrpc,b=externalgrpc`.
 Result<std::unique_ptr<cloud::NodeGroups>> OpenNodeGroups(const autoscale::FlagValues& flags,
                                                           const Plugins& plugins, Clock& clock,
                                                           Rng& rng, const Log& log,

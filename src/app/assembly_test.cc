@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fake_clock.h"
+#include "test/support/agreeing_writer.h"
 #include "test/support/must.h"
 #include "test/support/test_certificates.h"
 
@@ -14,19 +15,6 @@ namespace coppice::app {
 namespace {
 
 using ::testing::HasSubstr;
-
-// An API server that agrees with everything and keeps the events.
-class AgreeingWriter final : public cluster::Writer {
- public:
-  std::vector<cluster::Event> events;
-
-  Task<Status> ChangeNode(std::string, cluster::NodeChange) override { co_return Status::Ok(); }
-  Task<Status> Evict(cluster::PodName, int64_t) override { co_return Status::Ok(); }
-  Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName) override {
-    co_return Result<std::optional<std::string>>(std::nullopt);
-  }
-  void Emit(cluster::Event event) override { events.push_back(std::move(event)); }
-};
 
 constexpr char kGroups[] =
     "clusterTag: a\ncloud: {kind: simulated, seed: 1}\n"
@@ -62,7 +50,7 @@ class AssemblyTest : public testing::Test {
   Log log_ = Log::Null();
   InlineWorkers workers_;
   cluster::World world_;
-  AgreeingWriter writer_;
+  test::AgreeingWriter writer_;
   test::TempDirectory dir_;
 };
 
@@ -131,6 +119,32 @@ TEST_F(AssemblyTest, AProviderThatIsNotThereIsRefusedWithWhatIs) {
   EXPECT_THAT(Refusal({"--cloud-provider=simulated"}), HasSubstr("needs --cloud-config"));
   EXPECT_THAT(Refusal({"--cloud-provider=simulated", "--node-group-auto-discovery=asg:tag=x"}),
               HasSubstr("groups come from the provider"));
+}
+
+TEST_F(AssemblyTest, SeveralProvidersStandBehindOneLoop) {
+  const std::string first = dir_.Write("first.yaml", kGroups);
+  const std::string second =
+      dir_.Write("second.yaml",
+                 "clusterTag: b\ncloud: {kind: simulated, seed: 2}\n"
+                 "nodeGroups: [{name: batch, maxSize: 3, flavor: small-2-4, zone: north1}]\n");
+  const auto assembly = MUST(Make(
+      {"--cloud-provider=a=simulated,b=simulated", "--cloud-config=a=" + first + ",b=" + second}));
+  EXPECT_OK(assembly->groups().Refresh(Deadline::In(clock_, std::chrono::seconds(5))));
+  EXPECT_EQ(assembly->groups().Groups().size(), 2U);
+  EXPECT_THAT(Refusal({"--cloud-provider=a=simulated,b=simulated", "--cloud-config=" + first}),
+              HasSubstr("NAME=FILE"));
+  EXPECT_THAT(Refusal({"--cloud-provider=a=simulated,b=simulated",
+                       "--cloud-config=a=" + first + ",b=" + second + ",c=" + first}),
+              HasSubstr("'c' is no provider"));
+  EXPECT_THAT(Refusal({"--cloud-provider=a=simulated,b=aws", "--cloud-config=a=" + first}),
+              HasSubstr("externalgrpc"));
+}
+
+TEST_F(AssemblyTest, AProcessorThatIsNotThereIsRefusedWithWhatIs) {
+  const std::string config = dir_.Write("groups.yaml", kGroups);
+  EXPECT_THAT(Refusal({"--cloud-provider=simulated", "--cloud-config=" + config,
+                       "--processor=pod-list=skip-namespace:a"}),
+              AllOf(HasSubstr("skip-namespaces"), HasSubstr("did you mean")));
 }
 
 TEST_F(AssemblyTest, AFileForAnotherCloudIsRefused) {

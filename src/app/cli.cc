@@ -79,6 +79,7 @@ Status CheckRegistries(const Plugins& plugins) {
   TRY(plugins.node_groups.Check());
   TRY(plugins.filters.Check());
   TRY(plugins.expanders.Check());
+  TRY(plugins.processors.Check());
   return Status::Ok();
 }
 

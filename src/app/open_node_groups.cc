@@ -8,6 +8,7 @@
 #include "app/assembly.h"
 #include "app/driven_cloud.h"
 #include "base/strings.h"
+#include "cloud/combined_node_groups.h"
 #include "cloud/node_groups_context.h"
 
 namespace coppice::app {
@@ -54,9 +55,11 @@ struct Opener {
   const OpenCloudContext& context;
   Workers* cloud_workers;
 
+  Result<std::unique_ptr<cloud::NodeGroups>> OpenAll() const;
   Result<std::unique_ptr<cloud::NodeGroups>> Open(const std::string& name,
                                                   const std::string& config,
-                                                  std::vector<std::string> limits) const {
+                                                  std::vector<std::string> limits,
+                                                  const std::string& called = "") const {
     const Plugins& plugins = context.plugins;
     if (plugins.node_groups.Has(name)) {
       if (!limits.empty()) {
@@ -68,7 +71,9 @@ struct Opener {
           .Make(name, cloud::NodeGroupsContext{.clock = context.clock,
                                                .log = context.log,
                                                .metrics = context.metrics,
-                                               .cloud_config = config})
+                                               .cloud_config = config,
+                                               .name = called,
+                                               .group_defaults = flags.options.group_defaults})
           .Context("--cloud-provider=" + name);
     }
     if (!plugins.clouds.Has(name)) return Unknown(name, plugins);
@@ -80,6 +85,47 @@ struct Opener {
         .Context("--cloud-provider=" + name);
   }
 };
+
+// NAME=FILE,NAME=FILE.
+Result<std::map<std::string, std::string>> FilesByName(const std::string& text) {
+  std::map<std::string, std::string> files;
+  if (text.empty()) return files;
+  for (const std::string& part : Split(text, ',')) {
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return InvalidArgument("--cloud-config: with several providers '" + part +
+                             "' has to be NAME=FILE");
+    }
+    if (!files.emplace(part.substr(0, equals), part.substr(equals + 1)).second)
+      return InvalidArgument("--cloud-config names '" + part.substr(0, equals) + "' twice");
+  }
+  return files;
+}
+
+// Each part of --cloud-provider is PROVIDER, or NAME=PROVIDER where one is used twice.
+Result<std::unique_ptr<cloud::NodeGroups>> Opener::OpenAll() const {
+  if (!flags.nodes.empty()) {
+    return InvalidArgument(
+        "--nodes: with several providers the limits of a group belong into its provider's file");
+  }
+  auto files = TRY(FilesByName(flags.cloud_config));
+  std::vector<cloud::CombinedNodeGroups::Member> members;
+  for (const std::string& part : Split(flags.cloud_provider, ',')) {
+    const size_t equals = part.find('=');
+    const std::string name = part.substr(0, equals);
+    const std::string provider = equals == std::string::npos ? part : part.substr(equals + 1);
+    const auto file = files.extract(name);
+    members.push_back({name, TRY(Open(provider, file.empty() ? "" : file.mapped(), {}, name))});
+  }
+  if (!files.empty()) {
+    return InvalidArgument("--cloud-config: '" + files.begin()->first +
+                           "' is no provider that --cloud-provider names");
+  }
+  auto combined = TRY(cloud::CombinedNodeGroups::Create(
+      std::move(members),
+      {.clock = context.clock, .log = context.log, .metrics = context.metrics}));
+  return std::unique_ptr<cloud::NodeGroups>(std::move(combined));
+}
 
 }  // namespace
 
@@ -97,9 +143,9 @@ Result<std::unique_ptr<cloud::NodeGroups>> OpenNodeGroups(const autoscale::FlagV
   const OpenCloudContext context{
       .plugins = plugins, .clock = clock, .rng = rng, .log = log, .metrics = metrics};
   const Opener opener{flags, context, cloud_workers};
-  const std::vector<std::string> names = Split(flags.cloud_provider, ',');
-  if (names.size() < 2) return opener.Open(flags.cloud_provider, flags.cloud_config, flags.nodes);
-  return Unimplemented("several providers at once are not there yet");
+  if (flags.cloud_provider.find_first_of(",=") == std::string::npos)
+    return opener.Open(flags.cloud_provider, flags.cloud_config, flags.nodes);
+  return opener.OpenAll();
 }
 
 }  // namespace coppice::app

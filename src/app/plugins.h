@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "autoscale/processor_registry.h"
 #include "cloud/cloud.h"
 #include "cloud/node_groups.h"
 #include "expand/expander.h"
@@ -15,6 +16,7 @@ struct Plugins {
   cloud::NodeGroupsRegistry node_groups{"node group provider"};
   fit::FilterRegistry filters{"filter"};
   expand::ExpanderRegistry expanders{"expander"};
+  autoscale::ProcessorRegistry processors;  // one registry per slot
 };
 
 // Calls Register() of every plug-in folder that the build discovered. Generated.

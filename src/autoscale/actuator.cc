@@ -27,6 +27,11 @@ cluster::Event CleanUpEvent(const model::Node& node, std::string_view taint) {
           "removed " + std::string(taint) + " taint from node " + node.metadata.name};
 }
 
+// Upstream's numbers for the wait that adapts itself.
+constexpr Duration kTaintPoll = std::chrono::milliseconds(50);
+constexpr Duration kTaintSeenWithin = std::chrono::seconds(30);
+constexpr Duration kLatencyCounts = std::chrono::hours(1);
+
 }  // namespace
 
 Actuator::Actuator(Parts parts)
@@ -83,6 +88,31 @@ Task<void> Actuator::Untaint(std::string node) {
   (void)ignored;  // the next start cleans up what stayed
 }
 
+// How long it takes until what we wrote comes back by the watch: then the scheduler has most likely
+// seen it, too.
+Task<void> Actuator::MeasureTaintLatency(std::vector<std::string> nodes, TimePoint started) {
+  const auto seen = [this](const std::string& name) {
+    const cluster::NodePtr node = parts_.world.FindNode(name);
+    return node == nullptr || HasToBeDeletedTaint(*node);
+  };
+  while (!std::ranges::all_of(nodes, seen)) {
+    if (parts_.executor.clock().Now() - started > kTaintSeenWithin) co_return;  // nothing learnt
+    co_await parts_.executor.Sleep(kTaintPoll);
+  }
+  const TimePoint now = parts_.executor.clock().Now();
+  taint_latencies_.emplace_back(now, now - started);
+  std::erase_if(taint_latencies_, [now](const auto& l) { return now - l.first >= kLatencyCounts; });
+}
+
+// Three times the way there and back, one of which has gone by when the nodes are tainted.
+Duration Actuator::DelayAfterTaint() const {
+  if (!parts_.options.dynamic_node_delete_delay_after_taint_enabled || taint_latencies_.empty())
+    return parts_.options.node_delete_delay_after_taint;
+  const auto longest =
+      std::ranges::max_element(taint_latencies_, {}, &std::pair<TimePoint, Duration>::second);
+  return 2 * longest->second;
+}
+
 // All of them or none: a node that could not be marked would get new pods while its fellows go.
 Task<Status> Actuator::Taint(std::vector<DeletionBatch> batches) {
   std::vector<std::string> names;
@@ -93,9 +123,14 @@ Task<Status> Actuator::Taint(std::vector<DeletionBatch> batches) {
       taints.push_back(TaintOne(node.node));
     }
   }
+  const TimePoint started = parts_.executor.clock().Now();
   const std::vector<Status> results = co_await WhenAll(std::move(taints));
   const auto failures = std::ranges::count_if(results, [](const Status& s) { return !s.ok(); });
-  if (failures == 0) co_return Status::Ok();
+  if (failures == 0) {
+    if (parts_.options.dynamic_node_delete_delay_after_taint_enabled)
+      co_await MeasureTaintLatency(std::move(names), started);
+    co_return Status::Ok();
+  }
   for (size_t i = 0; i < names.size(); ++i) {
     if (results[i].ok()) co_await Untaint(names[i]);
   }

@@ -79,7 +79,8 @@ class Actuator {
   Task<void> Abort(std::string node, std::string group, bool drain, std::string result,
                    std::string error);
   Task<void> Untaint(std::string node);
-  Duration DelayAfterTaint() const { return parts_.options.node_delete_delay_after_taint; }
+  Task<void> MeasureTaintLatency(std::vector<std::string> nodes, TimePoint started);
+  Duration DelayAfterTaint() const;
   cluster::Event NodeEvent(const std::string& node, std::string type, std::string reason,
                            std::string text) const;
 
@@ -94,6 +95,9 @@ class Actuator {
   std::map<std::string, std::vector<std::string>>
       waiting_for_batch_;  // --node-deletion-batcher-interval
   std::map<std::string, bool> failed_groups_;
+  // --dynamic-node-delete-delay-after-taint-enabled: when a taint was seen, and how long after it
+  // was asked for.
+  std::vector<std::pair<TimePoint, Duration>> taint_latencies_;
 };
 
 }  // namespace coppice::autoscale

@@ -54,6 +54,7 @@ bool Engine::Counts(const Options& options, const model::Pod& pod) {
 
 Engine::Engine(Parts parts)
     : parts_(std::move(parts)),
+      slots_(parts_.processors != nullptr ? *parts_.processors : standard_),
       templates_(parts_.options, parts_.groups, parts_.rng),
       state_(
           parts_.options, parts_.groups,
@@ -64,11 +65,12 @@ Engine::Engine(Parts parts)
       up_({parts_.options, parts_.groups, templates_, state_, search_, parts_.expanders,
            parts_.executor.clock(), [this](std::string_view group) { return OptionsOf(group); },
            parts_.first_of_tie,
-           [this](std::function<void()> work) { return parts_.cloud.Elsewhere(std::move(work)); }}),
+           [this](std::function<void()> work) { return parts_.cloud.Elsewhere(std::move(work)); },
+           slots_, parts_.log}),
       nearest_({parts_.options, parts_.groups, templates_, state_, search_,
                 [this](std::string_view group) { return OptionsOf(group); }}),
       down_({parts_.options, parts_.groups, parts_.world, search_, parts_.executor.clock(),
-             [this](std::string_view group) { return OptionsOf(group); }}),
+             [this](std::string_view group) { return OptionsOf(group); }, slots_}),
       actuator_(
           {.options = parts_.options,
            .cloud = parts_.cloud,
@@ -87,18 +89,58 @@ Engine::Engine(Parts parts)
                  state_.RegisterScaleDown(group, now + std::chrono::minutes(5));
                  group_scaled_down_[std::string(group)] = now;
                  removals_.push_back(now);
+                 for (const auto& observer : slots_.scale_state) observer->ScaledDown(group, now);
                },
-           .failed = [this](std::string_view group,
-                            TimePoint now) { group_failed_[std::string(group)] = now; },
-           .may_delete = nullptr}) {
+           .failed =
+               [this](std::string_view group, TimePoint now) {
+                 group_failed_[std::string(group)] = now;
+                 for (const auto& observer : slots_.scale_state)
+                   observer->ScaleDownFailed(group, now);
+               },
+           .may_delete = [this](const cloud::NodeRef& node,
+                                std::string_view group) { return NotOurs(node, group); }}) {
   const TimePoint start = parts_.executor.clock().Now();
   last_scale_up_ = last_delete_ = last_fail_ = start - kBootGrace;
   next_instance_refresh_ = start;
 }
 
+PassView Engine::ViewOf(PassState& pass) {
+  return {.now = pass.now,
+          .world = parts_.world,
+          .groups = parts_.groups,
+          .disable_scale_down = [&pass] { pass.no_scale_down = true; },
+          .forget_unneeded = [this] { down_.ForgetUnneeded(); },
+          .extra = pass.extra};
+}
+
+std::vector<ListedNode> Engine::Listed(const PassState& pass) const {
+  std::vector<ListedNode> nodes;
+  for (const NodeOf& of : pass.nodes) nodes.push_back({of.node, of.group, of.ready});
+  return nodes;
+}
+
+void Engine::RegisterFailure(std::string_view group, const cloud::MachineError& why,
+                             TimePoint now) {
+  for (const auto& observer : slots_.scale_state) observer->ScaleUpFailed(group, why, now);
+  state_.RegisterFailure(group, why, now);
+}
+
 cloud::ScalingOptions Engine::OptionsOf(std::string_view group) {
   const auto options = parts_.groups.Options(group, parts_.options.group_defaults);
-  return options.ok() && options->has_value() ? **options : parts_.options.group_defaults;
+  const cloud::ScalingOptions standard =
+      options.ok() && options->has_value() ? **options : parts_.options.group_defaults;
+  return slots_.node_group_config ? slots_.node_group_config->OptionsOf(group, standard) : standard;
+}
+
+// The last fuse, right before a machine goes: the provider itself must say that it is the group's.
+std::string Engine::NotOurs(const cloud::NodeRef& node, std::string_view group) {
+  if (!parts_.options.deviations.fuses) return "";
+  const auto owner = parts_.groups.GroupOf(node);
+  if (!owner.ok()) return "nobody can say whose machine it is: " + owner.status().message();
+  if (!owner->has_value()) return "the provider does not know the machine as its own";
+  if (**owner != group)
+    return "the provider has the machine in " + **owner + ", not in " + std::string(group);
+  return "";
 }
 
 std::string Engine::GroupOf(const model::Node& node) {
@@ -120,12 +162,17 @@ void Engine::StatusEvent(std::string_view type, std::string_view reason, std::st
 void Engine::ListNodes(PassState& pass) {
   const TaintConfig taints(parts_.options);
   const std::string gpu_label = parts_.groups.GpuLabel();
+  const auto no_gpu = [&gpu_label](const model::Node& node) {
+    return !gpu_label.empty() && node.metadata.labels.contains(gpu_label) &&
+           AllocatableGpus(node) == 0;
+  };
   for (const cluster::NodePtr& node : parts_.world.Nodes()) {
     NodeOf of{node, GroupOf(*node), false};
     of.ready = ReadinessOf(*node).ready && !node->spec.unschedulable;
     std::string_view override_reason;
-    if (of.ready && !gpu_label.empty() && node->metadata.labels.contains(gpu_label) &&
-        AllocatableGpus(*node) == 0) {
+    if (of.ready &&
+        (slots_.custom_resources ? slots_.custom_resources->DevicesMissing(*node, no_gpu)
+                                 : no_gpu(*node))) {
       override_reason = kResourceNotReady;
     } else if (of.ready && taints.HasStartupTaint(*node)) {
       override_reason = kStartupTaintReason;
@@ -173,7 +220,16 @@ Task<bool> Engine::Observe(PassState& pass) {
   } else {
     ListNodes(pass);
   }
-  if (!parts_.options.scale_up_from_zero && (pass.nodes.empty() || pass.ready_nodes == 0)) {
+  if (slots_.actionable_cluster) {
+    const std::vector<ListedNode> listed = Listed(pass);
+    const auto why = slots_.actionable_cluster->ShouldAbort(listed, ViewOf(pass));
+    if (!why.ok()) pass.Fail("internalError", why.status().message());
+    if (why.ok() && !why->empty()) StatusEvent("Warning", "ClusterUnhealthy", *why);
+    if (!why.ok() || !why->empty()) {
+      down_.ForgetUnneeded();
+      co_return false;
+    }
+  } else if (!parts_.options.scale_up_from_zero && (pass.nodes.empty() || pass.ready_nodes == 0)) {
     down_.ForgetUnneeded();
     StatusEvent("Warning", "ClusterUnhealthy", "Cluster has no ready nodes.");
     co_return false;
@@ -186,6 +242,7 @@ Task<bool> Engine::Observe(PassState& pass) {
     co_return false;
   }
   for (NodeOf& of : pass.nodes) of.group = GroupOf(*of.node);  // the refresh may have changed it
+  for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));
   auto budgets = PdbTracker::Create(parts_.world.budgets.List());
   if (!budgets.ok()) {
     pass.Fail("internalError",
@@ -210,6 +267,14 @@ Task<bool> Engine::Observe(PassState& pass) {
     return pods;
   };
   templates_.Recompute(sources, pods_of, parts_.world.daemon_sets.List(), pass.now);
+  if (slots_.node_info) {
+    auto processed = slots_.node_info->Process(templates_.all(), Listed(pass), ViewOf(pass));
+    if (!processed.ok()) {
+      pass.Fail("internalError", "node info: " + processed.status().message());
+      co_return false;
+    }
+    templates_.Replace(std::move(*processed));
+  }
 
   if (!parts_.options.deviations.fresh_instances && pass.now >= next_instance_refresh_) {
     while (next_instance_refresh_ <= pass.now) next_instance_refresh_ += kInstanceRefresh;
@@ -225,10 +290,10 @@ Task<bool> Engine::Observe(PassState& pass) {
     const std::string waited = FormatGoDuration(late.waited);
     StatusEvent("Warning", "ScaleUpTimedOut",
                 "Nodes added to group " + late.group + " failed to register within " + waited);
-    state_.RegisterFailure(late.group,
-                           {cloud::ErrorClass::kOther, "timeout",
-                            "Scale-up timed out for node group " + late.group + " after " + waited},
-                           pass.now);
+    RegisterFailure(late.group,
+                    {cloud::ErrorClass::kOther, "timeout",
+                     "Scale-up timed out for node group " + late.group + " after " + waited},
+                    pass.now);
     if (late.increase <= 0) continue;
     const coppice::Status reverted =
         co_await parts_.cloud.DecreaseTarget(late.group, -late.increase);
@@ -245,7 +310,7 @@ Task<bool> Engine::Observe(PassState& pass) {
                 "Failed adding " + std::to_string(failed.count) + " nodes to group " +
                     failed.group + " due to " + std::string(kind) + "." + failed.error.code +
                     "; source errors: " + failed.error.message);
-    state_.RegisterFailure(failed.group, failed.error, pass.now);
+    RegisterFailure(failed.group, failed.error, pass.now);
   }
   co_return true;
 }
@@ -261,7 +326,7 @@ Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
   if (go_on) {
     parts_.world.snapshot().OpenFork();  // everything that is only imagined from here on
     AddUpcoming(pass);
-    HelpByExistingNodes(pass);
+    ListPodsToHelp(pass);
     const bool buy = ShouldScaleUp(pass);
     if (buy) co_await ScaleUp(pass);
     nearest_.Explain(pass.report->scale_up, pass.all_nodes, pass.ready_nodes, pass.now);
@@ -284,7 +349,7 @@ Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
         if (pass.report->scale_up.result == report::ScaleUpResult::kSuccessful)
           last_scale_up_ = pass.now;
       }
-      EmitScaleUpEvents(pass.report->scale_up);
+      TellScaleUp(pass);
     }
   }
   Finish(pass);

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <any>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "autoscale/cluster_state.h"
 #include "autoscale/nearest_miss.h"
 #include "autoscale/options.h"
+#include "autoscale/processors.h"
 #include "autoscale/scale_down.h"
 #include "autoscale/scale_up.h"
 #include "autoscale/templates.h"
@@ -47,6 +49,8 @@ class Engine {
     // How old the view of the cluster is; null: always fresh.
     std::function<Duration()> view_age = nullptr;
     bool first_of_tie = false;  // replays: no lot among equally good options
+    // Somebody else's code in our place; null: nobody's. Outlives the engine.
+    Processors* processors = nullptr;
   };
   explicit Engine(Parts parts);
 
@@ -71,8 +75,12 @@ class Engine {
   };
   struct PassState;
 
+  PassView ViewOf(PassState& pass);
+  std::vector<ListedNode> Listed(const PassState& pass) const;
+  void RegisterFailure(std::string_view group, const cloud::MachineError& why, TimePoint now);
   cloud::ScalingOptions OptionsOf(std::string_view group);
   std::string GroupOf(const model::Node& node);
+  std::string NotOurs(const cloud::NodeRef& node, std::string_view group);
   void ListNodes(PassState& pass);
   void ListPods(PassState& pass);
   Task<bool> Observe(PassState& pass);  // false: the pass is over
@@ -83,11 +91,16 @@ class Engine {
   std::vector<cloud::NodeRef> WholeOrNothing(const std::string& group,
                                              std::vector<cloud::NodeRef> nodes, bool& skip);
   void AddUpcoming(PassState& pass);
-  void HelpByExistingNodes(PassState& pass);
+  void ListPodsToHelp(PassState& pass);
+  Pods HelpByExistingNodes(PassState& pass, Pods pods);
   bool ShouldScaleUp(PassState& pass);
+  bool WantsScaleUp(PassState& pass);
   bool AllNew(const PassState& pass) const;
   Task<void> ScaleUp(PassState& pass);
   Task<report::ScaleUp> Execute(ScaleUpPlan plan, TimePoint now);
+  Task<coppice::Status> Resize(report::GroupResize resize, bool all_or_nothing, TimePoint now);
+  Result<std::string> ExistingGroup(const std::string& group);
+  void ForgetTpus(Pods& pods);
   bool PlaceOnSalvoNodes(PassState& pass, const report::ScaleUp& done, int round,
                          const std::set<const model::Pod*>& helped);
   Task<void> ScaleDown(PassState& pass);
@@ -96,6 +109,7 @@ class Engine {
   void HoldCropped(const NodesToDelete& wanted, const CroppedDeletions& cropped);
   void Fuse(const PassState& pass, CroppedDeletions& deletions);
   void Finish(PassState& pass);
+  void TellScaleUp(PassState& pass);
   void EmitScaleUpEvents(const report::ScaleUp& scale_up);
   void StatusEvent(std::string_view type, std::string_view reason, std::string text);
   expand::Surroundings Around();
@@ -103,6 +117,8 @@ class Engine {
   report::ClusterStatus Status(const PassState& pass);
 
   Parts parts_;
+  Processors standard_;  // every slot empty
+  Processors& slots_;
   Templates templates_;
   ClusterState state_;
   pack::Search search_;

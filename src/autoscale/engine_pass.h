@@ -24,10 +24,12 @@ struct Engine::PassState {
   PdbTracker budgets;
   // Stand-ins, with their group; all_nodes points into it while it grows.
   std::deque<std::pair<std::string, pack::NodeTemplate>> upcoming;
-  std::vector<Quotas::NodeOf> all_nodes;  // of the snapshot, stand-ins included
+  std::vector<Quotas::NodeOf> all_nodes;    // of the snapshot, stand-ins included
   std::vector<report::FittingPod> fitting;  // only if everything is to be told
-  bool scale_up_tried = false;            // its events have been emitted
-  bool no_scale_down = false;             // every pending pod is new: wait
+  bool scale_up_tried = false;              // its events have been emitted
+  bool no_scale_down = false;               // every pending pod is new: wait
+
+  std::map<std::string, std::any> extra;  // what processors tell each other
 
   void Fail(std::string type, std::string text) {
     report->error_type = std::move(type);

@@ -165,14 +165,38 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     delay(group_scaled_down_, parts_.options.scale_down_delay_after_delete);
     delay(group_failed_, parts_.options.scale_down_delay_after_failure);
   }
-  const std::vector<std::string> candidates = down_.Candidates(view, delayed);
+  std::vector<std::string> candidates = down_.Candidates(view, delayed);
+  const PassView pass_view = ViewOf(pass);
+  view.pass = &pass_view;
+  if (slots_.scale_down_node) {
+    view.listed = Listed(pass);
+    auto chosen = slots_.scale_down_node->Candidates(std::move(candidates), view.listed, pass_view);
+    if (!chosen.ok()) {
+      parts_.world.snapshot().RevertFork();
+      parts_.world.ApplyHeld();
+      pass.Fail("internalError", "scale-down candidates: " + chosen.status().message());
+      report.result = report::ScaleDownResult::kError;
+      co_return;
+    }
+    candidates = std::move(*chosen);
+  }
   down_.Evaluate(view, candidates);
+  for (const auto& observer : slots_.scale_down_candidates)
+    observer->UpdateCandidates(down_.Unneeded(), pass.now);
 
   CroppedDeletions deletions;
   std::map<std::string, report::RemovedNode> described;
   const bool cooldown = InCooldown(pass);
   const bool act = !cooldown && !candidates.empty();
   if (cooldown) HoldInCooldown(pass);
+  if (act && slots_.node_group_manager) {
+    const auto gone = slots_.node_group_manager->RemoveUnneeded();
+    if (!gone.ok()) {
+      parts_.log.Warning("unneeded node groups could not be removed", {{"error", gone.status()}});
+    } else if (!gone->empty()) {
+      parts_.log.Info("unneeded node groups removed", {{"groups", Join(*gone, ",")}});
+    }
+  }
   if (act) {
     const NodesToDelete nodes = down_.Choose(view);
     const auto facts_of = [&](std::string_view group) {
@@ -239,6 +263,14 @@ Task<void> Engine::ScaleDown(PassState& pass) {
   co_await actuator_.UpdateSoftTaints(std::move(needed), std::move(unneeded));
 }
 
+void Engine::TellScaleUp(PassState& pass) {
+  const report::ScaleUp& status = pass.report->scale_up;
+  if (!slots_.scale_up_status) return EmitScaleUpEvents(status);
+  slots_.scale_up_status->Process(
+      status, [this](const report::ScaleUp& scale_up) { EmitScaleUpEvents(scale_up); },
+      ViewOf(pass));
+}
+
 void Engine::EmitScaleUpEvents(const report::ScaleUp& scale_up) {
   using report::ScaleUpResult;
   if (scale_up.result != ScaleUpResult::kSuccessful && scale_up.result != ScaleUpResult::kError) {
@@ -273,6 +305,7 @@ report::ClusterStatus Engine::Status(const PassState& pass) {
     ++status.candidates;
   }
   for (const cloud::GroupInfo& info : parts_.groups.Groups()) {
+    if (slots_.async_node_groups && slots_.async_node_groups->IsUpcoming(info.id)) continue;
     report::GroupStatus group;
     group.group = info.id;
     group.min = info.min_size;
@@ -300,13 +333,16 @@ report::ClusterStatus Engine::Status(const PassState& pass) {
 }
 
 void Engine::Finish(PassState& pass) {
-  if (!pass.scale_up_tried) EmitScaleUpEvents(pass.report->scale_up);
   pass.report->status = Status(pass);
+  if (!pass.scale_up_tried) TellScaleUp(pass);
   pass.report->scale_down.outcomes = actuator_.TakeOutcomes();
   pass.report->scale_down.unneeded = down_.Unneeded();
   pass.report->scale_down.staying = down_.Staying();
   pass.report->scale_down.held = down_.Held();
   pass.report->scale_up.fitting = std::move(pass.fitting);
+  const PassView view = ViewOf(pass);
+  if (slots_.scale_down_status) slots_.scale_down_status->Process(pass.report->scale_down, view);
+  if (slots_.autoscaling_status) slots_.autoscaling_status->Process(*pass.report->status, view);
 }
 
 }  // namespace coppice::autoscale

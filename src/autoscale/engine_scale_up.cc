@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "autoscale/engine_pass.h"
 #include "autoscale/gpu.h"
@@ -20,6 +21,27 @@ constexpr std::string_view kPodDelayAnnotation =
 
 TimePoint CreatedAt(const model::Pod& pod) {
   return pod.metadata.creation_timestamp ? pod.metadata.creation_timestamp->at : TimePoint();
+}
+
+constexpr std::string_view kTpuPrefix = "cloud-tpus.google.com/";
+
+bool RequestsTpu(const model::Pod& pod) {
+  return std::ranges::any_of(pod.spec.containers, [](const model::Container& container) {
+    return std::ranges::any_of(container.resources.requests, [](const auto& request) {
+      return std::string_view(request.first).starts_with(kTpuPrefix);
+    });
+  });
+}
+
+model::Pod WithoutTpus(model::Pod pod) {
+  for (model::Container& container : pod.spec.containers) {
+    model::ResourceList kept;
+    for (const auto& [name, amount] : container.resources.requests) {
+      if (!std::string_view(name).starts_with(kTpuPrefix)) kept[name] = amount;
+    }
+    container.resources.requests = std::move(kept);
+  }
+  return pod;
 }
 
 // Pods may ask for a longer wait than the option, never for a shorter one.
@@ -58,8 +80,40 @@ void Engine::AddUpcoming(PassState& pass) {
   for (const auto& [group, copy] : pass.upcoming) pass.all_nodes.push_back({&copy.node, group});
 }
 
-void Engine::HelpByExistingNodes(PassState& pass) {
+// The pod list: the standard step or somebody else's, then the pods' own delays.
+void Engine::ListPodsToHelp(PassState& pass) {
+  if (!slots_.pod_list) {
+    pass.pending = HelpByExistingNodes(pass, std::move(pass.pending));
+  } else {
+    auto listed = slots_.pod_list->Process(
+        std::move(pass.pending),
+        [&](Pods pods) { return HelpByExistingNodes(pass, std::move(pods)); }, ViewOf(pass));
+    if (!listed.ok()) {
+      parts_.log.Warning("the list of pods could not be processed; nothing is bought in this pass",
+                         {{"error", listed.status()}});
+    }
+    pass.pending = listed.ok() ? std::move(*listed) : Pods{};
+  }
+  std::erase_if(pass.pending, [&](const pack::PendingPod& pending) {
+    return pass.now - CreatedAt(*pending.pod) <=
+           ScaleUpDelayOf(*pending.pod, parts_.options.new_pod_scale_up_delay);
+  });
+}
+
+// TPUs are attached when the pod runs; no node ever has them to give.
+void Engine::ForgetTpus(Pods& pods) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
+  std::unordered_map<cluster::SpecId, bool> wants_tpu;
+  for (pack::PendingPod& pending : pods) {
+    const auto [known, added] = wants_tpu.try_emplace(snapshot.pod(pending.index).spec_id, false);
+    if (added) known->second = RequestsTpu(*pending.pod);
+    if (known->second) pending.index = snapshot.AddPod(WithoutTpus(*pending.pod));
+  }
+}
+
+Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  ForgetTpus(pods);
   // What is being evicted right now will come back as pending pods: reckon with it.
   for (const std::string& name : actuator_.InProgress().drained) {
     const cluster::NodeIndex node = snapshot.FindNode(name);
@@ -71,10 +125,10 @@ void Engine::HelpByExistingNodes(PassState& pass) {
           pack::IsDaemonSetPod(*entry->pod)) {
         continue;
       }
-      pass.pending.push_back({entry->pod, snapshot.CopyPod(pod)});
+      pods.push_back({entry->pod, snapshot.CopyPod(pod)});
     }
   }
-  std::ranges::stable_sort(pass.pending, std::greater<>(),
+  std::ranges::stable_sort(pods, std::greater<>(),
                            [](const pack::PendingPod& p) { return model::PriorityOf(*p.pod); });
   pack::PlaceOptions options;
   if (parts_.options.enable_graceful_degradation) {
@@ -82,26 +136,24 @@ void Engine::HelpByExistingNodes(PassState& pass) {
         parts_.executor.clock().Now() + parts_.options.pending_pods_batching_timeout;
     options.out_of_time = [this, deadline] { return parts_.executor.clock().Now() > deadline; };
   }
-  const pack::Placement placement = pending_placer_.Place(pass.pending, options);
+  const pack::Placement placement = pending_placer_.Place(pods, options);
   pending_placer_.NextRun();
-  std::vector<pack::PendingPod> left;
+  Pods left;
   bool unprocessed = false;
-  for (size_t i = 0; i < pass.pending.size(); ++i) {
+  for (size_t i = 0; i < pods.size(); ++i) {
     unprocessed = unprocessed || placement.unprocessed[i] != 0;
-    const model::Pod& pod = *pass.pending[i].pod;
+    const model::Pod& pod = *pods[i].pod;
     if (placement.placed[i] != 0 && parts_.options.explain_checks < 0) {
-      const cluster::NodeIndex node = snapshot.node_of(pass.pending[i].index);
-      pass.fitting.push_back({pass.pending[i].pod, snapshot.node(node).name});
+      const cluster::NodeIndex node = snapshot.node_of(pods[i].index);
+      pass.fitting.push_back({pods[i].pod, snapshot.node(node).name});
     }
     if (placement.placed[i] != 0 || placement.unprocessed[i] != 0 || pack::IsDaemonSetPod(pod))
       continue;
-    if (pass.now - CreatedAt(pod) > ScaleUpDelayOf(pod, parts_.options.new_pod_scale_up_delay)) {
-      left.push_back(pass.pending[i]);
-    }
+    left.push_back(pods[i]);
   }
   if (parts_.options.enable_graceful_degradation)
     degraded_passes_ = unprocessed ? degraded_passes_ + 1 : 0;
-  pass.pending = std::move(left);
+  return left;
 }
 
 bool Engine::AllNew(const PassState& pass) const {
@@ -124,6 +176,20 @@ bool Engine::AllNew(const PassState& pass) const {
 }
 
 bool Engine::ShouldScaleUp(PassState& pass) {
+  const bool wanted = WantsScaleUp(pass);
+  const bool forced = slots_.scale_up_enforcer &&
+                      slots_.scale_up_enforcer->ForceScaleUp(pass.pending, ViewOf(pass));
+  if (!wanted && !forced) return false;
+  if (parts_.options.enable_graceful_degradation && degraded_passes_ > 0 &&
+      degraded_passes_ % 4 == 0) {
+    pass.report->scale_up.result =
+        report::ScaleUpResult::kInCooldown;  // this one belongs to scale-down
+    return false;
+  }
+  return true;
+}
+
+bool Engine::WantsScaleUp(PassState& pass) {
   report::ScaleUp& report = pass.report->scale_up;
   const int limit = parts_.options.max_nodes_total;
   if (pass.pending.empty()) {
@@ -141,11 +207,6 @@ bool Engine::ShouldScaleUp(PassState& pass) {
   if (parts_.options.bypassed_scheduler_names.empty() && AllNew(pass)) {
     report.result = report::ScaleUpResult::kInCooldown;
     pass.no_scale_down = true;
-    return false;
-  }
-  if (parts_.options.enable_graceful_degradation && degraded_passes_ > 0 &&
-      degraded_passes_ % 4 == 0) {
-    report.result = report::ScaleUpResult::kInCooldown;  // this one belongs to scale-down
     return false;
   }
   return true;
@@ -175,34 +236,66 @@ expand::Surroundings Engine::Around() {
   return around;
 }
 
+// A group that only a processor knows is made first.
+Result<std::string> Engine::ExistingGroup(const std::string& group) {
+  if (!slots_.node_group_manager) return group;
+  const auto groups = parts_.groups.Groups();
+  if (std::ranges::find(groups, group, &cloud::GroupInfo::id) != groups.end()) return group;
+  return slots_.node_group_manager->Create(group).Context("making node group " + group);
+}
+
+// One group, with its events and books.
+Task<coppice::Status> Engine::Resize(report::GroupResize resize, bool all_or_nothing,
+                                     TimePoint now) {
+  const int delta = resize.to - resize.from;
+  const std::string sizes = std::to_string(resize.to) + " instead of " +
+                            std::to_string(resize.from) + " (max: " + std::to_string(resize.max) +
+                            ")";
+  StatusEvent("Normal", "ScaledUpGroup",
+              "Scale-up: setting group " + resize.group + " size to " + sizes);
+  const Result<std::string> existing = ExistingGroup(resize.group);
+  coppice::Status status = existing.status();
+  if (existing.ok()) status = co_await parts_.cloud.Increase(*existing, delta, all_or_nothing);
+  if (!status.ok()) {
+    StatusEvent("Warning", "FailedToScaleUpGroup",
+                "Scale-up failed for group " + resize.group + ": " + status.message());
+    const cloud::ErrorClass error_class = status.code() == Code::kResourceExhausted
+                                              ? cloud::ErrorClass::kOutOfResources
+                                              : cloud::ErrorClass::kOther;
+    RegisterFailure(resize.group,
+                    {error_class, "cloudProviderError",
+                     "failed to increase node group size: " + status.message()},
+                    now);
+    co_return status;
+  }
+  const TimePoint done = parts_.executor.clock().Now();
+  state_.RegisterScaleUp(*existing, delta, done);
+  for (const auto& observer : slots_.scale_state) observer->ScaledUp(*existing, delta, done);
+  group_scaled_up_[*existing] = done;
+  StatusEvent("Normal", "ScaledUpGroup",
+              "Scale-up: group " + resize.group + " size set to " + sizes);
+  co_return status;
+}
+
 Task<report::ScaleUp> Engine::Execute(ScaleUpPlan plan, TimePoint now) {
+  std::vector<coppice::Status> results;
+  if (parts_.options.parallel_scale_up) {
+    std::vector<Task<coppice::Status>> tasks;
+    for (const report::GroupResize& resize : plan.resizes)
+      tasks.push_back(Resize(resize, plan.all_or_nothing, now));
+    results = co_await WhenAll(std::move(tasks));
+  } else {
+    for (const report::GroupResize& resize : plan.resizes) {
+      results.push_back(co_await Resize(resize, plan.all_or_nothing, now));
+      if (!results.back().ok()) break;
+    }
+  }
   std::vector<std::string> failed;
   std::string error;
-  for (const report::GroupResize& resize : plan.resizes) {
-    const std::string sizes = std::to_string(resize.to) + " instead of " +
-                              std::to_string(resize.from) + " (max: " + std::to_string(resize.max) +
-                              ")";
-    StatusEvent("Normal", "ScaledUpGroup",
-                "Scale-up: setting group " + resize.group + " size to " + sizes);
-    const coppice::Status status =
-        co_await parts_.cloud.Increase(resize.group, resize.to - resize.from, plan.all_or_nothing);
-    if (!status.ok()) {
-      StatusEvent("Warning", "FailedToScaleUpGroup",
-                  "Scale-up failed for group " + resize.group + ": " + status.message());
-      error = "failed to increase node group size: " + status.message();
-      const cloud::ErrorClass error_class = status.code() == Code::kResourceExhausted
-                                                ? cloud::ErrorClass::kOutOfResources
-                                                : cloud::ErrorClass::kOther;
-      state_.RegisterFailure(resize.group, {error_class, "cloudProviderError", error}, now);
-      failed.push_back(resize.group);
-      if (!parts_.options.parallel_scale_up) break;
-      continue;
-    }
-    const TimePoint done = parts_.executor.clock().Now();
-    state_.RegisterScaleUp(resize.group, resize.to - resize.from, done);
-    group_scaled_up_[resize.group] = done;
-    StatusEvent("Normal", "ScaledUpGroup",
-                "Scale-up: group " + resize.group + " size set to " + sizes);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].ok()) continue;
+    failed.push_back(plan.resizes[i].group);
+    error = "failed to increase node group size: " + results[i].message();
   }
   if (!failed.empty()) {
     co_return ScaleUpPlanner::Failed(std::move(plan), failed, std::move(error),
@@ -255,7 +348,7 @@ Task<void> Engine::ScaleUp(PassState& pass) {
     } else {
       pass.report->scale_up = co_await Execute(std::move(plan), pass.now);
     }
-    EmitScaleUpEvents(pass.report->scale_up);
+    TellScaleUp(pass);
     if (pass.report->scale_up.result != report::ScaleUpResult::kSuccessful) break;
     last_scale_up_ = pass.now;
     if (!parts_.options.salvo_scale_up || pass.report->scale_up.triggered.empty()) break;

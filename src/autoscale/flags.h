@@ -28,7 +28,6 @@ struct FlagValues {
   std::string address = ":8085";
   std::string kubernetes;
   std::string kubeconfig;
-  std::string kube_api_content_type = "application/vnd.kubernetes.protobuf";
   double kube_client_qps = 5;
   int kube_client_burst = 10;
   bool leader_elect = true;

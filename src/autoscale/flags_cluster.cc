@@ -23,8 +23,8 @@ void AddClusterFlags(FlagTable& t) {
   t.AddString("kubernetes", &FlagValues::kubernetes,
               "URL of the API server; empty: in-cluster or kubeconfig.");
   t.AddString("kubeconfig", &FlagValues::kubeconfig, "kubeconfig file.");
-  t.AddString("kube-api-content-type", &FlagValues::kube_api_content_type,
-              "Encoding of built-in objects.");
+  t.Accept("kube-api-content-type", "string", "application/vnd.kubernetes.protobuf",
+           "built-in objects travel as protobuf, custom resources as JSON");
   t.AddNumber("kube-client-qps", &FlagValues::kube_client_qps,
               "Requests per second to the API server.");
   t.AddNumber("kube-client-burst", &FlagValues::kube_client_burst,

@@ -7,7 +7,8 @@ void AddHealthFlags(FlagTable& t) {
   t.AddBool("force-delete-unregistered-nodes", &Options::force_delete_unregistered_nodes,
             "Remove machines that never registered, also below the minimum.");
   t.AddBool("force-delete-failed-nodes", &Options::force_delete_failed_nodes,
-            "Remove machines that failed to come up, also below the minimum.");
+            "Remove machines that failed to come up, also below the minimum; every provider here "
+            "does so either way.");
   t.AddNumber("max-total-unready-percentage", &Options::max_total_unready_percentage,
               "More unready nodes than this: do nothing.");
   t.AddNumber("ok-total-unready-count", &Options::ok_total_unready_count,
@@ -51,7 +52,7 @@ void AddDeviationFlags(FlagTable& t) {
       "[ours] At the latest so long after the first.");
   deviation("fuses", &Deviations::fuses,
             "[ours] Never remove more than --fuse-max-removed-share of the nodes in --fuse-window, "
-            "and nothing on a stale view.");
+            "nothing on a stale view, and no machine that the provider does not list in the group.");
   t.AddNumber<double>(
       "fuse-max-removed-share",
       [](FlagValues& v) -> double& { return v.options.deviations.fuse_max_removed_share; },

@@ -21,6 +21,14 @@ bool IsVirtualKubelet(const model::Node& node) {
 
 }  // namespace
 
+Quotas::Amounts Quotas::GpusOf(const model::Node& node, std::string_view gpu_label) {
+  if (gpu_label.empty()) return {};
+  const std::string* type = node.metadata.labels.Find(gpu_label);
+  const int64_t gpus = AllocatableGpus(node);
+  if (type == nullptr || type->empty() || gpus <= 0) return {};
+  return {{*type, gpus}};
+}
+
 const Quotas::Amounts& Quotas::AmountsOf(const NodeOf& of) {
   if (!of.group.empty()) {
     const auto known = by_group_.find(of.group);
@@ -29,11 +37,8 @@ const Quotas::Amounts& Quotas::AmountsOf(const NodeOf& of) {
   Amounts amounts;
   amounts["cpu"] = CapacityOf(*of.node, model::kCpu);
   amounts["memory"] = CapacityOf(*of.node, model::kMemory);
-  if (!gpu_label_.empty()) {
-    const std::string* type = of.node->metadata.labels.Find(gpu_label_);
-    const int64_t gpus = AllocatableGpus(*of.node);
-    if (type != nullptr && !type->empty() && gpus > 0) amounts[*type] = gpus;
-  }
+  for (auto& [type, count] : devices_of_ ? devices_of_(of) : GpusOf(*of.node, gpu_label_))
+    amounts[type] = count;
   if (of.group.empty()) return ungrouped_ = std::move(amounts);
   return by_group_.emplace(std::string(of.group), std::move(amounts)).first->second;
 }
@@ -48,20 +53,26 @@ Quotas::Amounts Quotas::Usage(const std::vector<NodeOf>& nodes) {
 }
 
 Quotas Quotas::ToMaxima(const Options& options, const std::vector<NodeOf>& nodes,
-                        std::string gpu_label) {
-  Quotas quotas(std::move(gpu_label));
+                        std::string gpu_label, DevicesOf devices_of) {
+  Quotas quotas(std::move(gpu_label), std::move(devices_of));
   Amounts usage = quotas.Usage(nodes);
   quotas.left_["cpu"] = std::max<int64_t>(0, options.cores_total.max - usage["cpu"]);
   quotas.left_["memory"] = std::max<int64_t>(0, options.memory_total.max - usage["memory"]);
   for (const auto& [type, range] : options.gpu_total) {
     quotas.left_[type] = std::max<int64_t>(0, range.max - usage[type]);
   }
+  const auto over = [&](const std::string& resource, int64_t max) {
+    if (usage[resource] > max) quotas.over_[resource] = usage[resource] - max;
+  };
+  over("cpu", options.cores_total.max);
+  over("memory", options.memory_total.max);
+  for (const auto& [type, range] : options.gpu_total) over(type, range.max);
   return quotas;
 }
 
 Quotas Quotas::ToMinima(const Options& options, const std::vector<NodeOf>& nodes,
-                        std::string gpu_label) {
-  Quotas quotas(std::move(gpu_label));
+                        std::string gpu_label, DevicesOf devices_of) {
+  Quotas quotas(std::move(gpu_label), std::move(devices_of));
   Amounts usage = quotas.Usage(nodes);
   const auto limit = [&](const std::string& resource, int64_t min) {
     if (min > 0) quotas.left_[resource] = std::max<int64_t>(0, usage[resource] - min);
@@ -87,8 +98,10 @@ std::vector<std::pair<std::string, int64_t>> Quotas::Missing(const NodeOf& like,
   std::vector<std::pair<std::string, int64_t>> missing;
   for (const auto& [resource, amount] : AmountsOf(like)) {
     const auto left = left_.find(resource);
-    if (amount > 0 && left != left_.end() && left->second < amount * count)
-      missing.emplace_back(resource, amount * count - left->second);
+    if (amount <= 0 || left == left_.end() || left->second >= amount * count) continue;
+    const auto over = over_.find(resource);
+    missing.emplace_back(resource,
+                         amount * count - left->second + (over == over_.end() ? 0 : over->second));
   }
   return missing;
 }

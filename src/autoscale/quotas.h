@@ -29,10 +29,14 @@ class Quotas {
     const model::Node* node;
     std::string_view group;  // "" if none
   };
+  using Amounts = std::map<std::string, int64_t, std::less<>>;
+  // What a node counts for beside cpu and memory. Null: its GPUs, under the value of the label.
+  using DevicesOf = std::function<Amounts(const NodeOf& of)>;
   static Quotas ToMaxima(const Options& options, const std::vector<NodeOf>& nodes,
-                         std::string gpu_label);
+                         std::string gpu_label, DevicesOf devices_of = nullptr);
   static Quotas ToMinima(const Options& options, const std::vector<NodeOf>& nodes,
-                         std::string gpu_label);
+                         std::string gpu_label, DevicesOf devices_of = nullptr);
+  static Amounts GpusOf(const model::Node& node, std::string_view gpu_label);
 
   QuotaAnswer Check(const NodeOf& like, int count);
   // By how much each exceeded limit is exceeded.
@@ -41,14 +45,15 @@ class Quotas {
   QuotaAnswer Consume(const NodeOf& like, int count);
 
  private:
-  using Amounts = std::map<std::string, int64_t, std::less<>>;
-
-  explicit Quotas(std::string gpu_label) : gpu_label_(std::move(gpu_label)) {}
+  Quotas(std::string gpu_label, DevicesOf devices_of)
+      : gpu_label_(std::move(gpu_label)), devices_of_(std::move(devices_of)) {}
   Amounts Usage(const std::vector<NodeOf>& nodes);
   const Amounts& AmountsOf(const NodeOf& of);
 
   std::string gpu_label_;
+  DevicesOf devices_of_;
   Amounts left_;  // of limited resources only
+  Amounts over_;  // what is used beyond a limit already
   std::map<std::string, Amounts, std::less<>> by_group_;
   Amounts ungrouped_;  // of the last node asked about that has no group
 };

@@ -125,7 +125,12 @@ std::vector<std::string> ScaleDownPlanner::Candidates(View& view,
     }
     ranked.push_back(std::move(candidate));
   }
-  std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
+  for (const auto& comparer : parts_.slots.scale_down_order) comparer->ResetState();
+  std::ranges::stable_sort(ranked, [this](const Ranked& a, const Ranked& b) {
+    for (const auto& comparer : parts_.slots.scale_down_order) {
+      if (comparer->EarlierThan(a.name, b.name)) return true;
+      if (comparer->EarlierThan(b.name, a.name)) return false;
+    }
     if (a.empty != b.empty) return a.empty;
     if (a.waits != b.waits) return !a.waits;
     return a.before && !b.before;
@@ -303,6 +308,26 @@ int ScaleDownPlanner::UnneededLimit() const {
   return static_cast<int>(std::min<int64_t>(by_growth, by_time));
 }
 
+void ScaleDownPlanner::NarrowDestinations(const View& view, std::vector<uint8_t>& destinations) {
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  std::vector<std::string> standard;
+  for (const NodeOf& of : view.nodes) {
+    const cluster::NodeIndex index = snapshot.FindNode(of.node->metadata.name);
+    if (index != cluster::kNone && destinations[index] != 0)
+      standard.push_back(of.node->metadata.name);
+  }
+  const auto narrowed =
+      parts_.slots.scale_down_node->Destinations(std::move(standard), view.listed, *view.pass);
+  std::vector<uint8_t> asked(destinations.size(), 0);  // an error: no node takes anything
+  if (narrowed.ok()) {
+    for (const std::string& name : *narrowed) {
+      const cluster::NodeIndex index = snapshot.FindNode(name);
+      if (index != cluster::kNone) asked[index] = destinations[index];
+    }
+  }
+  destinations = std::move(asked);
+}
+
 void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& candidates) {
   shortest_interval_ = std::min(shortest_interval_, view.now - last_evaluation_);
   last_evaluation_ = view.now;
@@ -317,6 +342,7 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& cand
     if (index != cluster::kNone && !view.deleting.Contains(of.node->metadata.name))
       destinations[index] = 1;
   }
+  if (parts_.slots.scale_down_node) NarrowDestinations(view, destinations);
 
   staying_.clear();
   utilization_.clear();
@@ -466,8 +492,46 @@ void ScaleDownPlanner::KeepAtomicGroupsWhole(const View& view, std::vector<Remov
   nodes = std::move(kept);
 }
 
+// A processor has the last word on the set; what it forgets to mention stays.
+void ScaleDownPlanner::AskProcessor(const View& view, std::vector<RemovableNode>& nodes) {
+  using Set = ScaleDownSetProcessor;
+  const auto standard = [&](const std::vector<Set::Due>& due) {
+    Set::Split split;
+    std::vector<RemovableNode> whole;
+    for (const RemovableNode& node : nodes) {
+      if (std::ranges::find(due, node.node, &Set::Due::node) != due.end()) whole.push_back(node);
+    }
+    KeepAtomicGroupsWhole(view, whole);
+    for (const RemovableNode& node : whole) split.remove.push_back(node.node);
+    for (const Set::Due& node : due) {
+      if (std::ranges::find(split.remove, node.node) == split.remove.end())
+        split.keep.push_back({.node = node.node, .reason = Unremovable::kAtomicScaleDownFailed});
+    }
+    return split;
+  };
+  std::vector<Set::Due> due;
+  for (const RemovableNode& node : nodes)
+    due.push_back({node.node, node.group, node.to_reschedule.empty()});
+  const auto split = parts_.slots.scale_down_set->Filter(due, standard, *view.pass);
+  std::set<std::string_view> remove;
+  if (split.ok()) remove.insert(split->remove.begin(), split->remove.end());
+  std::erase_if(nodes, [&](const RemovableNode& node) {
+    if (remove.contains(node.node)) return false;
+    Set::Kept kept{.node = node.node, .reason = Unremovable::kUnexpectedError};
+    if (!split.ok()) {
+      kept.detail = split.status().message();
+    } else {
+      const auto told = std::ranges::find(split->keep, node.node, &Set::Kept::node);
+      if (told != split->keep.end()) kept = *told;
+    }
+    Stays(kept.node, kept.reason, kept.detail);
+    return true;
+  });
+}
+
 NodesToDelete ScaleDownPlanner::Choose(const View& view) {
-  Quotas minima = Quotas::ToMinima(parts_.options, view.all_nodes, parts_.groups.GpuLabel());
+  Quotas minima = Quotas::ToMinima(parts_.options, view.all_nodes, parts_.groups.GpuLabel(),
+                                   DevicesFrom(parts_.slots, parts_.groups.GpuLabel()));
   std::map<std::string, int> sizes;
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
     const auto target = parts_.groups.TargetSize(group.id);
@@ -496,7 +560,11 @@ NodesToDelete ScaleDownPlanner::Choose(const View& view) {
   std::vector<RemovableNode> chosen = std::move(empty);
   std::ranges::move(safe, std::back_inserter(chosen));
   std::ranges::move(risky, std::back_inserter(chosen));
-  KeepAtomicGroupsWhole(view, chosen);
+  if (parts_.slots.scale_down_set) {
+    AskProcessor(view, chosen);
+  } else {
+    KeepAtomicGroupsWhole(view, chosen);
+  }
 
   NodesToDelete result;
   for (RemovableNode& node : chosen) {

@@ -14,6 +14,7 @@
 #include "autoscale/cluster_state.h"
 #include "autoscale/drain_rules.h"
 #include "autoscale/options.h"
+#include "autoscale/processors.h"
 #include "autoscale/quotas.h"
 #include "cluster/world.h"
 #include "pack/placer.h"
@@ -55,6 +56,7 @@ class ScaleDownPlanner {
     pack::Search& search;
     const Clock& clock;
     ClusterState::OptionsOf options_of;
+    Processors& slots;
   };
   explicit ScaleDownPlanner(Parts parts);
 
@@ -69,6 +71,9 @@ class ScaleDownPlanner {
     const Controllers* controllers = nullptr;
     DeletionsInProgress deleting;
     TimePoint now;
+    // For processors.
+    std::vector<ListedNode> listed = {};
+    const PassView* pass = nullptr;
   };
 
   // Takes over timers from soft taints that an earlier process left; once, at the start.
@@ -122,6 +127,8 @@ class ScaleDownPlanner {
                                         std::vector<pack::PendingPod>& entries) const;
   report::Unremovable MayGo(const View& view, const Entry& entry, Quotas& minima,
                             std::map<std::string, int>& sizes);
+  void NarrowDestinations(const View& view, std::vector<uint8_t>& destinations);
+  void AskProcessor(const View& view, std::vector<RemovableNode>& nodes);
   void KeepAtomicGroupsWhole(const View& view, std::vector<RemovableNode>& nodes);
   int UnneededLimit() const;
   void UpdateUnneeded(const View& view, std::vector<RemovableNode> removable);

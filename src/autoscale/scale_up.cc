@@ -41,13 +41,24 @@ void GiveUpAll(std::vector<ScaleUpPlan::Kind>& kinds, std::string_view reason) {
   }
 }
 
+report::Unhelped Describe(const ScaleUpPlan& plan, const ScaleUpPlan::Kind& kind) {
+  report::Unhelped unhelped{{}, kind.rejected, plan.skipped};
+  for (const auto& pending : kind.pods) unhelped.pods.push_back(pending.pod);
+  if (plan.skipped_asked) {
+    Reasons left = *plan.skipped;
+    for (const auto& [group, verdict] : kind.skipped_rejects) {
+      unhelped.rejected.insert_or_assign(group, verdict);
+      left.erase(group);
+    }
+    unhelped.skipped = std::make_shared<const Reasons>(std::move(left));
+  }
+  return unhelped;
+}
+
 std::vector<report::Unhelped> UnhelpedOf(const ScaleUpPlan& plan) {
   std::vector<report::Unhelped> all;
   for (const auto& kind : plan.kinds) {
-    if (kind.schedulable) continue;
-    report::Unhelped unhelped{{}, kind.rejected, plan.skipped};
-    for (const auto& pending : kind.pods) unhelped.pods.push_back(pending.pod);
-    all.push_back(std::move(unhelped));
+    if (!kind.schedulable) all.push_back(Describe(plan, kind));
   }
   return all;
 }
@@ -55,10 +66,7 @@ std::vector<report::Unhelped> UnhelpedOf(const ScaleUpPlan& plan) {
 std::vector<report::Unhelped> UnservedOf(const ScaleUpPlan& plan) {
   std::vector<report::Unhelped> all;
   for (const auto& kind : plan.kinds) {
-    if (!kind.schedulable) continue;
-    report::Unhelped unserved{{}, kind.rejected, plan.skipped};
-    for (const auto& pending : kind.pods) unserved.pods.push_back(pending.pod);
-    all.push_back(std::move(unserved));
+    if (kind.schedulable) all.push_back(Describe(plan, kind));
   }
   return all;
 }
@@ -81,7 +89,9 @@ void EndWithError(ScaleUpPlan& plan, std::string error, std::string type) {
 // Everything that one planning run works on.
 struct ScaleUpPlanner::Draft {
   ScaleUpPlan plan;
-  std::vector<cloud::GroupInfo> groups;  // provider order
+  std::vector<cloud::GroupInfo> groups;       // provider order
+  std::optional<TemplatesByGroup> templates;  // of a processor; absent: the engine's
+  std::set<std::string, std::less<>> absent;  // would have to be made first
   std::map<std::string, int> targets;
   std::vector<std::string> valid;  // may grow
   std::map<std::string, std::vector<const pack::PodKind*>>
@@ -96,19 +106,52 @@ struct ScaleUpPlanner::Draft {
   }
 };
 
+Quotas ScaleUpPlanner::MaximaOf(const std::vector<Quotas::NodeOf>& nodes) const {
+  return Quotas::ToMaxima(parts_.options, nodes, parts_.groups.GpuLabel(),
+                          DevicesFrom(parts_.slots, parts_.groups.GpuLabel()));
+}
+
+// The provider's groups, or what a processor makes of them.
+Status ScaleUpPlanner::ListGroups(Draft& draft, const std::vector<pack::PendingPod>& pods) {
+  draft.groups = parts_.groups.Groups();
+  if (!parts_.slots.node_group_list) return Status::Ok();
+  std::set<std::string, std::less<>> existing;
+  for (const cloud::GroupInfo& group : draft.groups) existing.insert(group.id);
+  auto listed = TRY(parts_.slots.node_group_list->Process(
+      {std::move(draft.groups), parts_.templates.all()}, pods));
+  draft.groups = std::move(listed.groups);
+  draft.templates = std::move(listed.templates);
+  for (const cloud::GroupInfo& group : draft.groups) {
+    if (!existing.contains(group.id)) draft.absent.insert(group.id);
+  }
+  return Status::Ok();
+}
+
+TemplatePtr ScaleUpPlanner::TemplateOf(const Draft& draft, std::string_view group) const {
+  if (!draft.templates) return parts_.templates.Find(group);
+  const auto it = draft.templates->find(group);
+  return it == draft.templates->end() ? nullptr : it->second;
+}
+
+Result<int> ScaleUpPlanner::TargetOf(const Draft& draft, const std::string& group) const {
+  if (draft.absent.contains(group)) return 0;
+  return parts_.groups.TargetSize(group);
+}
+
 void ScaleUpPlanner::FilterGroups(Draft& draft, TimePoint now) {
   auto skipped = std::make_shared<Reasons>();
   for (const cloud::GroupInfo& group : draft.groups) {
     const auto skip = [&](std::string reason) { (*skipped)[group.id] = {std::move(reason)}; };
-    if (!parts_.state.GroupHealthy(group.id)) {
+    const bool exists = !draft.absent.contains(group.id);
+    if (exists && !parts_.state.GroupHealthy(group.id)) {
       skip(kNotReady);
       continue;
     }
-    if (parts_.state.BackedOff(group.id, now)) {
+    if (exists && parts_.state.BackedOff(group.id, now)) {
       skip(kInBackoff);
       continue;
     }
-    const auto target = parts_.groups.TargetSize(group.id);
+    const auto target = TargetOf(draft, group.id);
     if (!target.ok()) {
       skip(kNotReady);
       continue;
@@ -127,7 +170,7 @@ void ScaleUpPlanner::FilterGroups(Draft& draft, TimePoint now) {
         continue;
       }
     }
-    const TemplatePtr node_template = parts_.templates.Find(group.id);
+    const TemplatePtr node_template = TemplateOf(draft, group.id);
     if (node_template == nullptr) {
       skip(kNotReady);
       continue;
@@ -142,26 +185,31 @@ void ScaleUpPlanner::FilterGroups(Draft& draft, TimePoint now) {
   draft.plan.skipped = std::move(skipped);
 }
 
-void ScaleUpPlanner::FindTakers(Draft& draft) {
+// What a fresh node of the group says to each kind of pods.
+void ScaleUpPlanner::AskGroup(const NodeTemplate& node_template,
+                              const std::function<void(ScaleUpPlan::Kind&, model::Verdict)>& tell,
+                              Draft& draft) {
   cluster::Snapshot& snapshot = parts_.search.snapshot();
+  const auto fork = snapshot.Fork();
+  const auto node = pack::AddTo(snapshot, node_template);
+  if (!node.ok()) return;
+  // Thousands of pods without a controller are kinds of their own and yet look the same to every
+  // filter.
+  std::map<std::pair<cluster::SpecId, cluster::LabelSetId>, model::Verdict> answered;
+  const auto check = [&](cluster::PodIndex pod) {
+    const cluster::PodView view = snapshot.pod(pod);
+    if (!view.volumes.empty() || !view.wanted_node.empty()) return parts_.search.Check(pod, *node);
+    const auto key = std::make_pair(view.spec_id, view.label_set_id);
+    const auto known = answered.find(key);
+    if (known != answered.end()) return known->second;
+    return answered.emplace(key, parts_.search.Check(pod, *node)).first->second;
+  };
+  for (auto& kind : draft.plan.kinds) tell(kind, check(kind.pods.front().index));
+}
+
+void ScaleUpPlanner::FindTakers(Draft& draft) {
   for (const std::string& group : draft.valid) {
-    const auto fork = snapshot.Fork();
-    const auto node = pack::AddTo(snapshot, *parts_.templates.Find(group));
-    if (!node.ok()) continue;
-    // Thousands of pods without a controller are kinds of their own and yet look the same to every
-    // filter.
-    std::map<std::pair<cluster::SpecId, cluster::LabelSetId>, model::Verdict> answered;
-    const auto check = [&](cluster::PodIndex pod) {
-      const cluster::PodView view = snapshot.pod(pod);
-      if (!view.volumes.empty() || !view.wanted_node.empty())
-        return parts_.search.Check(pod, *node);
-      const auto key = std::make_pair(view.spec_id, view.label_set_id);
-      const auto known = answered.find(key);
-      if (known != answered.end()) return known->second;
-      return answered.emplace(key, parts_.search.Check(pod, *node)).first->second;
-    };
-    for (auto& kind : draft.plan.kinds) {
-      model::Verdict verdict = check(kind.pods.front().index);
+    const auto tell = [&](ScaleUpPlan::Kind& kind, model::Verdict verdict) {
       if (verdict.yes()) {
         draft.takers[group].push_back(&kind.pods);
         kind.schedulable = true;
@@ -169,8 +217,46 @@ void ScaleUpPlanner::FindTakers(Draft& draft) {
       } else {
         kind.rejected.insert_or_assign(group, std::move(verdict));
       }
-    }
+    };
+    AskGroup(*TemplateOf(draft, group), tell, draft);
   }
+}
+
+// --scaleup-simulation-for-skipped-node-groups-enabled: a group that would not have taken the pods
+// anyway is told as such, and "skipped" is left for those that would have.
+void ScaleUpPlanner::AskSkipped(Draft& draft) {
+  if (!parts_.options.scaleup_simulation_for_skipped_node_groups_enabled) return;
+  draft.plan.skipped_asked = true;
+  for (const cloud::GroupInfo& group : draft.groups) {
+    const TemplatePtr node_template = TemplateOf(draft, group.id);
+    if (!draft.plan.skipped->contains(group.id) || node_template == nullptr) continue;
+    const auto tell = [&](ScaleUpPlan::Kind& kind, model::Verdict verdict) {
+      if (!verdict.yes()) kind.skipped_rejects.insert_or_assign(group.id, std::move(verdict));
+    };
+    AskGroup(*node_template, tell, draft);
+  }
+}
+
+std::vector<std::string> ScaleUpPlanner::AlikeTo(const Draft& draft,
+                                                 const std::string& group) const {
+  if (parts_.slots.node_group_set) {
+    auto found = parts_.slots.node_group_set->FindSimilar(
+        group, draft.templates ? *draft.templates : parts_.templates.all());
+    if (found.ok()) return std::move(*found);
+    parts_.log.Warning("similar node groups could not be found",
+                       {{"group", group}, {"error", found.status()}});
+    return {};
+  }
+  std::vector<std::string> alike;
+  const SimilarityCheck check = SimilarityFrom(parts_.options, "");
+  const TemplatePtr node_template = TemplateOf(draft, group);
+  for (const cloud::GroupInfo& other : draft.groups) {
+    if (other.id == group) continue;
+    const TemplatePtr other_template = TemplateOf(draft, other.id);
+    if (other_template != nullptr && check(*node_template, *other_template).similar)
+      alike.push_back(other.id);
+  }
+  return alike;
 }
 
 std::vector<std::string> ScaleUpPlanner::SimilarTo(const Draft& draft, const std::string& group,
@@ -180,19 +266,14 @@ std::vector<std::string> ScaleUpPlanner::SimilarTo(const Draft& draft, const std
   if (parts_.options_of(group).zero_or_max_node_scaling) return similar;
   const auto mine = draft.takers.find(group);
   if (mine == draft.takers.end() || mine->second.empty()) return similar;
-  const SimilarityCheck check = SimilarityFrom(parts_.options, "");
-  const TemplatePtr node_template = parts_.templates.Find(group);
-  for (const cloud::GroupInfo& other : draft.groups) {
-    if (other.id == group) continue;
-    const TemplatePtr other_template = parts_.templates.Find(other.id);
-    if (other_template == nullptr || !check(*node_template, *other_template).similar) continue;
-    if (!parts_.state.SafeToScaleUp(other.id, now)) continue;
-    const auto theirs = draft.takers.find(other.id);
+  for (const std::string& other : AlikeTo(draft, group)) {
+    if (!parts_.state.SafeToScaleUp(other, now)) continue;
+    const auto theirs = draft.takers.find(other);
     if (theirs == draft.takers.end()) continue;
     const std::set<const pack::PodKind*> takes(theirs->second.begin(), theirs->second.end());
     const bool takes_all =
         std::ranges::all_of(mine->second, [&](const auto* k) { return takes.contains(k); });
-    if (takes_all) similar.push_back(other.id);
+    if (takes_all) similar.push_back(other);
   }
   return similar;
 }
@@ -201,12 +282,14 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
   const TimePoint start = parts_.clock.Now();
   pack::Estimator estimator(parts_.search, parts_.clock,
                             {.fast_path = parts_.options.fastpath_binpacking_enabled});
+  BinpackingLimiter* limiter = parts_.slots.binpacking_limiter.get();
+  if (limiter != nullptr) limiter->Begin(draft.valid);
   for (const std::string& group : draft.valid) {
     const auto kinds = draft.takers.find(group);
     if (kinds != draft.takers.end() && !kinds->second.empty()) {
-      const TemplatePtr node_template = parts_.templates.Find(group);
+      const TemplatePtr node_template = TemplateOf(draft, group);
       const auto room = [&](const std::string& id) {
-        const auto target = parts_.groups.TargetSize(id);
+        const auto target = TargetOf(draft, id);
         return target.ok() ? std::max(0, draft.info(id).max_size - *target) : 0;
       };
       pack::EstimateLimits limits{.max_nodes = parts_.options.max_nodes_per_scaleup,
@@ -219,6 +302,7 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
       const pack::Estimate estimate = estimator.Run(kinds->second, *node_template, limits);
       expand::Option option{
           .group = group, .node_count = estimate.nodes, .node = &node_template->node};
+      option.exists = !draft.absent.contains(group);
       for (const pack::PendingPod* pod : estimate.pods) option.pods.push_back(pod->pod.get());
       if (parts_.options_of(group).zero_or_max_node_scaling) {
         const int max = draft.info(group).max_size;
@@ -234,8 +318,12 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
         draft.options.push_back(std::move(option));
       }
     }
-    if (parts_.clock.Now() - start > parts_.options.max_binpacking_time) break;
+    if (limiter != nullptr ? limiter->Stop(group, draft.options)
+                           : parts_.clock.Now() - start > parts_.options.max_binpacking_time) {
+      break;
+    }
   }
+  if (limiter != nullptr) limiter->End(draft.options);
 }
 
 bool ScaleUpPlanner::Cap(Draft& draft, int& nodes, int current, const std::string& group) {
@@ -249,7 +337,7 @@ bool ScaleUpPlanner::Cap(Draft& draft, int& nodes, int current, const std::strin
       return false;
     }
   }
-  nodes = draft.quotas->Check({&parts_.templates.Find(group)->node, group}, nodes).allowed;
+  nodes = draft.quotas->Check({&TemplateOf(draft, group)->node, group}, nodes).allowed;
   return true;
 }
 
@@ -260,17 +348,19 @@ void ScaleUpPlanner::Balance(Draft& draft, int nodes, TimePoint now) {
   };
   add(draft.plan.chosen);
   for (const std::string& id : SimilarTo(draft, draft.plan.chosen, now)) {
-    const NodeTemplate& node_template = *parts_.templates.Find(id);
+    const NodeTemplate& node_template = *TemplateOf(draft, id);
     if (draft.quotas->Check({&node_template.node, id}, 1).exceeded.empty()) add(id);
   }
-  const auto balanced = autoscale::Balance(std::move(sizes), nodes);
+  const auto balanced = parts_.slots.node_group_set
+                            ? parts_.slots.node_group_set->Balance(std::move(sizes), nodes)
+                            : autoscale::Balance(std::move(sizes), nodes);
   if (!balanced.ok()) {
     EndWithError(draft.plan, balanced.status().message(), "internalError");
     return;
   }
   int total = 0;
   for (const GroupSize& size : *balanced) {
-    const Quotas::NodeOf like{&parts_.templates.Find(size.group)->node, size.group};
+    const Quotas::NodeOf like{&TemplateOf(draft, size.group)->node, size.group};
     const int delta = draft.quotas->Check(like, size.planned - size.current).allowed;
     if (delta > 0) draft.quotas->Consume(like, delta);
     if (delta != 0) {
@@ -294,9 +384,12 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   plan.all_or_nothing = all_or_nothing;
   for (auto& kind : pack::GroupEquivalent(pods)) plan.kinds.push_back({.pods = std::move(kind)});
   plan.skipped = std::make_shared<const Reasons>();
-  draft.groups = parts_.groups.Groups();
   draft.node_count = nodes.size();
   draft.pod_count = pods.size();
+  if (const Status listed = ListGroups(draft, pods); !listed.ok()) {
+    EndWithError(plan, "node group list: " + listed.message(), "internalError");
+    co_return std::move(plan);
+  }
 
   for (const auto& upcoming : parts_.state.UpcomingNodes(now)) {
     if (parts_.templates.Find(upcoming.group) != nullptr) continue;
@@ -306,10 +399,11 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
                  "internalError");
     co_return std::move(plan);
   }
-  draft.quotas = Quotas::ToMaxima(parts_.options, nodes, parts_.groups.GpuLabel());
+  draft.quotas = MaximaOf(nodes);
   FilterGroups(draft, now);
   for (const auto& group : draft.groups) plan.report.considered_groups.push_back(group.id);
   FindTakers(draft);
+  AskSkipped(draft);
   ComputeOptions(draft);
   if (draft.options.empty()) {
     plan.report.unserved = UnservedOf(plan);
@@ -356,7 +450,7 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
 ScaleUpPlan ScaleUpPlanner::PlanMinSizes(const std::vector<Quotas::NodeOf>& nodes, TimePoint now) {
   Draft draft;
   draft.groups = parts_.groups.Groups();
-  draft.quotas = Quotas::ToMaxima(parts_.options, nodes, parts_.groups.GpuLabel());
+  draft.quotas = MaximaOf(nodes);
   for (const cloud::GroupInfo& group : draft.groups) {
     draft.plan.report.considered_groups.push_back(group.id);
     const auto target = parts_.groups.TargetSize(group.id);

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,9 +16,11 @@
 
 #include "autoscale/cluster_state.h"
 #include "autoscale/options.h"
+#include "autoscale/processors.h"
 #include "autoscale/quotas.h"
 #include "autoscale/templates.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "expand/chain.h"
 #include "pack/estimator.h"
 #include "report/pass_report.h"
@@ -44,9 +47,12 @@ struct ScaleUpPlan {
     bool schedulable = false;
     std::vector<std::string> schedulable_groups;
     std::map<std::string, model::Verdict> rejected;  // by group
+    // By group that was skipped: what its nodes would have had against the pods, if that was asked.
+    std::map<std::string, model::Verdict> skipped_rejects = {};
   };
   std::vector<Kind> kinds;
   std::shared_ptr<const std::map<std::string, std::vector<std::string>>> skipped;
+  bool skipped_asked = false;  // skipped_rejects of the kinds is known
 };
 
 class ScaleUpPlanner {
@@ -60,9 +66,11 @@ class ScaleUpPlanner {
     expand::Chain& expanders;
     const Clock& clock;
     ClusterState::OptionsOf options_of;
-    bool first_of_tie = false;  // replays take the first of several equally good options
+    bool first_of_tie;  // replays take the first of several equally good options
     // For expanders that ask another process. Null: they are waited for.
-    expand::Elsewhere elsewhere = nullptr;
+    expand::Elsewhere elsewhere;
+    Processors& slots;
+    const Log& log;
   };
   explicit ScaleUpPlanner(Parts parts) : parts_(std::move(parts)) {}
 
@@ -84,9 +92,17 @@ class ScaleUpPlanner {
  private:
   struct Draft;
 
+  Quotas MaximaOf(const std::vector<Quotas::NodeOf>& nodes) const;
+  Status ListGroups(Draft& draft, const std::vector<pack::PendingPod>& pods);
+  TemplatePtr TemplateOf(const Draft& draft, std::string_view group) const;
+  Result<int> TargetOf(const Draft& draft, const std::string& group) const;
   void FilterGroups(Draft& draft, TimePoint now);
   void FindTakers(Draft& draft);
+  void AskSkipped(Draft& draft);
+  void AskGroup(const NodeTemplate& node_template,
+                const std::function<void(ScaleUpPlan::Kind&, model::Verdict)>& tell, Draft& draft);
   void ComputeOptions(Draft& draft);
+  std::vector<std::string> AlikeTo(const Draft& draft, const std::string& group) const;
   std::vector<std::string> SimilarTo(const Draft& draft, const std::string& group,
                                      TimePoint now) const;
   // Null if the whole plan must be given up; the reason is then in the report.

@@ -71,6 +71,11 @@ class Templates {
                  TimePoint now);
 
   TemplatePtr Find(std::string_view group) const;  // null: this group cannot be scaled up
+  const std::map<std::string, TemplatePtr, std::less<>>& all() const { return current_; }
+  // What a processor made of them, until the next Recompute.
+  void Replace(std::map<std::string, TemplatePtr, std::less<>> templates) {
+    current_ = std::move(templates);
+  }
   // Why a group has none, where its provider said so.
   const std::map<std::string, Status, std::less<>>& problems() const { return problems_; }
 

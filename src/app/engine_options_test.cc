@@ -1,0 +1,253 @@
+// Options of the engine that need a whole pass to be seen: what they change, and that they change
+// it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "app/assembly.h"
+#include "base/fake_clock.h"
+#include "cloud/fake_node_groups.h"
+#include "test/support/agreeing_writer.h"
+#include "test/support/must.h"
+
+namespace coppice::app {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::Not;
+
+// Keeps work until it is told to do it, so that a test sees what is asked for at the same time.
+class HeldWorkers final : public Workers {
+ public:
+  Status Submit(std::function<void()> work) override {
+    held.push_back(std::move(work));
+    most = std::max(most, held.size());
+    return Status::Ok();
+  }
+  void Do() {
+    while (!held.empty()) {
+      const auto work = std::move(held.front());
+      held.pop_front();
+      work();
+    }
+  }
+  std::deque<std::function<void()>> held;
+  size_t most = 0;
+};
+
+// An API server that takes two seconds for a change, which is in the model when it answers.
+class SlowWriter final : public cluster::Writer {
+ public:
+  SlowWriter(Executor& executor, cluster::World& world) : executor_(executor), world_(world) {}
+  Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override {
+    co_await executor_.Sleep(seconds(2));
+    model::Node changed = *world_.FindNode(node);
+    for (const model::Taint& taint : change.add_taints) changed.spec.taints.push_back(taint);
+    world_.UpsertNode(std::make_shared<const model::Node>(std::move(changed)));
+    co_return Status::Ok();
+  }
+  Task<Status> Evict(cluster::PodName, int64_t) override { co_return Status::Ok(); }
+  Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName) override {
+    co_return Result<std::optional<std::string>>(std::nullopt);
+  }
+  void Emit(cluster::Event) override {}
+
+ private:
+  Executor& executor_;
+  cluster::World& world_;
+};
+
+model::Node ANode(const std::string& name, const std::string& zone, TimePoint since) {
+  model::Node node;
+  node.metadata.name = name;
+  node.metadata.creation_timestamp = model::Time{since};
+  node.metadata.labels["topology.kubernetes.io/zone"] = zone;
+  node.spec.provider_id = "fake://" + name;
+  for (auto* resources : {&node.status.capacity, &node.status.allocatable}) {
+    (*resources)["cpu"] = model::Quantity::FromUnits(4);
+    (*resources)["memory"] = model::Quantity::FromUnits(int64_t{16} << 30);
+    (*resources)["pods"] = model::Quantity::FromUnits(110);
+  }
+  model::NodeCondition ready;
+  ready.type = "Ready";
+  ready.status = "True";
+  ready.last_transition_time = model::Time{since};
+  node.status.conditions.push_back(ready);
+  return node;
+}
+
+class EngineOptionsTest : public testing::Test {
+ protected:
+  EngineOptionsTest() { RegisterDiscoveredPlugins(plugins_); }
+
+  void AddGroup(const std::string& id, int max, int target = 0) {
+    groups_.Add({.info = {.id = id, .min_size = 0, .max_size = max},
+                 .target = target,
+                 .node_template = std::make_shared<const model::Node>(
+                     ANode("template-of-" + id, "zone-" + id, clock_.Now()))});
+  }
+  // A node of the group that has been ready for long.
+  void AddNode(const std::string& name, const std::string& group) {
+    groups_.Change(group, [&](cloud::FakeNodeGroups::Group& g) {
+      g.instances.push_back({.id = "fake://" + name, .state = cloud::InstanceState::kRunning});
+    });
+    world_.UpsertNode(std::make_shared<const model::Node>(
+        ANode(name, "zone-" + group, clock_.Now() - std::chrono::hours(1))));
+  }
+  void AddPod(const std::string& name, const std::string& resource, int64_t amount) {
+    model::Pod pod;
+    pod.metadata.name = name;
+    pod.metadata.namespace_ = "default";
+    pod.metadata.uid = name;
+    pod.metadata.creation_timestamp = model::Time{clock_.Now() - std::chrono::minutes(1)};
+    model::Container container;
+    container.resources.requests[resource] = model::Quantity::FromUnits(amount);
+    pod.spec.containers.push_back(container);
+    pod.status.phase = "Pending";
+    pod.status.conditions.push_back(
+        {.type = "PodScheduled", .status = "False", .reason = "Unschedulable"});
+    world_.UpsertPod(std::make_shared<const model::Pod>(std::move(pod)));
+  }
+
+  void Assemble(std::vector<std::string> args, Workers& workers, cluster::Writer& writer) {
+    assembly_ = MUST(Assembly::Create({.flags = MUST(autoscale::ParseFlags(args)),
+                                       .plugins = plugins_,
+                                       .world = world_,
+                                       .writer = writer,
+                                       .executor = executor_,
+                                       .workers = workers,
+                                       .rng = rng_,
+                                       .log = log_,
+                                       .metrics = metrics_,
+                                       .groups = &groups_}));
+  }
+  std::shared_ptr<const report::PassReport> Pass() {
+    return executor_.BlockOn(assembly_->engine().Pass(clock_.Now()));
+  }
+  size_t CallsOf(const std::string& method) {
+    const auto calls = groups_.calls();
+    return static_cast<size_t>(
+        std::ranges::count(calls, method, &cloud::FakeNodeGroups::Call::method));
+  }
+  // One empty node that nobody needs, to the point where its deletion has begun.
+  void BeginDeletion(std::vector<std::string> args, cluster::Writer& writer) {
+    AddGroup("web", 5, 1);
+    AddNode("web-1", "web");
+    args.insert(args.end(), {"--scale-down-unneeded-time=1s", "--scale-down-delay-after-add=0s"});
+    Assemble(std::move(args), inline_, writer);
+    Pass();
+    clock_.Set(clock_.Now() + seconds(20));
+    ASSERT_EQ(Pass()->scale_down.result, report::ScaleDownResult::kNodeDeleteStarted);
+  }
+
+  Plugins plugins_;
+  FakeClock clock_;
+  cluster::World world_;
+  cloud::FakeNodeGroups groups_;
+  SeededRng rng_{1};
+  Metrics metrics_;
+  Log log_ = Log::Null();
+  InlineWorkers inline_;
+  test::AgreeingWriter writer_;
+  std::unique_ptr<Assembly> assembly_;
+  Executor executor_{clock_};
+};
+
+TEST_F(EngineOptionsTest, ParallelScaleUpAsksForAllGroupsAtOnce) {
+  for (const bool parallel : {false, true}) {
+    HeldWorkers workers;
+    if (groups_.Groups().empty()) {
+      AddGroup("a", 5);
+      AddGroup("b", 5);
+      for (int i = 0; i < 4; ++i) AddPod("pod-" + std::to_string(i), "cpu", 3);
+    }
+    Assemble({"--balance-similar-node-groups",
+              parallel ? "--parallel-scale-up" : "--parallel-scale-up=false"},
+             workers, writer_);
+    bool done = false;
+    const auto pass = [&]() -> Task<void> {
+      const auto report = co_await assembly_->engine().Pass(clock_.Now());
+      EXPECT_EQ(report->scale_up.resizes.size(), 2U);
+      done = true;
+    };
+    executor_.Spawn(pass());
+    for (int i = 0; i < 20 && !done; ++i) {
+      executor_.RunUntilIdle();
+      workers.Do();
+    }
+    EXPECT_TRUE(done);
+    EXPECT_EQ(workers.most, parallel ? 2U : 1U);
+    for (const char* id : {"a", "b"})
+      groups_.Change(id, [](cloud::FakeNodeGroups::Group& g) { g.target = 0; });
+  }
+}
+
+TEST_F(EngineOptionsTest, ASkippedGroupIsAskedWhetherItWouldHaveTakenThePods) {
+  AddGroup("full", 0);
+  AddPod("huge", "cpu", 100);
+  Assemble({"--upstream-exact"}, inline_, writer_);
+  auto unhelped = Pass()->scale_up.unhelped;
+  ASSERT_EQ(unhelped.size(), 1U);
+  EXPECT_THAT(*unhelped[0].skipped, Contains(Key("full")));
+  Assemble({"--upstream-exact", "--scaleup-simulation-for-skipped-node-groups-enabled"}, inline_,
+           writer_);
+  unhelped = Pass()->scale_up.unhelped;
+  ASSERT_EQ(unhelped.size(), 1U);
+  EXPECT_THAT(*unhelped[0].skipped, Not(Contains(Key("full"))));
+  EXPECT_THAT(unhelped[0].rejected, Contains(Key("full")));
+}
+
+TEST_F(EngineOptionsTest, TpusAreNoReasonAgainstANode) {
+  AddGroup("web", 5);
+  AddPod("trainer", "cloud-tpus.google.com/v3", 8);
+  AddPod("other", "example.com/widget", 8);
+  Assemble({"--upstream-exact"}, inline_, writer_);
+  const auto report = Pass();
+  ASSERT_EQ(report->scale_up.triggered.size(), 1U);
+  EXPECT_EQ(report->scale_up.triggered[0]->metadata.name, "trainer");
+}
+
+TEST_F(EngineOptionsTest, AMachineThatTheProviderDoesNotCallTheGroupsIsNotDeleted) {
+  BeginDeletion({}, writer_);
+  groups_.Map("fake://web-1", "somebody-elses");
+  executor_.RunFor(std::chrono::minutes(1));
+  EXPECT_EQ(CallsOf("Delete"), 0U);
+  const auto outcomes = Pass()->scale_down.outcomes;
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_THAT(outcomes[0].error, HasSubstr("somebody-elses"));
+}
+
+TEST_F(EngineOptionsTest, WithoutFusesUpstreamsTrustIsKept) {
+  BeginDeletion({"--fuses=false"}, writer_);
+  groups_.Map("fake://web-1", "somebody-elses");
+  executor_.RunFor(std::chrono::minutes(1));
+  EXPECT_EQ(CallsOf("Delete"), 1U);
+}
+
+// Tainting takes two seconds: twice that is waited for, instead of five.
+TEST_F(EngineOptionsTest, TheWaitAfterATaintCanFollowTheApiServer) {
+  SlowWriter slow(executor_, world_);
+  BeginDeletion({"--dynamic-node-delete-delay-after-taint-enabled"}, slow);
+  executor_.RunFor(std::chrono::milliseconds(4'500));
+  EXPECT_EQ(CallsOf("Delete"), 1U);
+}
+
+TEST_F(EngineOptionsTest, ByDefaultTheWaitIsFixed) {
+  SlowWriter slow(executor_, world_);
+  BeginDeletion({}, slow);
+  executor_.RunFor(std::chrono::milliseconds(4'500));
+  EXPECT_EQ(CallsOf("Delete"), 0U);
+  executor_.RunFor(seconds(1));
+  EXPECT_EQ(CallsOf("Delete"), 1U);
+}
+
+}  // namespace
+}  // namespace coppice::app
