@@ -339,6 +339,7 @@ Task<void> Engine::ScaleUp(PassState& pass) {
     const expand::Surroundings around = Around();
     ScaleUpPlan plan = co_await up_.Plan(pass.pending, pass.all_nodes, around, pass.now);
     for (const PlannedEvent& event : plan.events) StatusEvent(event.type, event.reason, event.text);
+    if (round > 0) pass.report->earlier_rounds.push_back(std::move(pass.report->scale_up));
     if (plan.resizes.empty()) {
       // A plan that a limit reduced to nothing is still a success upstream: it asked for no more
       // than it may.

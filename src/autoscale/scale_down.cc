@@ -248,8 +248,8 @@ void ScaleDownPlanner::DescribeStuck(const std::vector<pack::PendingPod>& pods,
   std::map<std::string, int> counts;
   for (const cluster::NodeIndex node : parts_.world.snapshot().nodes()) {
     if (node == except || node >= destinations.size() || destinations[node] == 0) continue;
-    for (const std::string& reason : parts_.search.Check(stuck->index, node).reasons())
-      ++counts[reason];
+    const model::Verdict verdict = parts_.search.Check(stuck->index, node);
+    for (const std::string& reason : verdict.reasons()) ++counts[reason];
   }
   staying.stuck_reasons.assign(counts.begin(), counts.end());
   std::ranges::stable_sort(staying.stuck_reasons, std::greater<>(),

@@ -209,6 +209,9 @@ std::vector<GroupReason> ReasonsByGroup(const Unhelped& unhelped) {
 std::vector<std::string> ExplainPod(const PassReport& report, std::string_view namespace_,
                                     std::string_view name) {
   std::vector<std::string> lines;
+  for (const ScaleUp& round : report.earlier_rounds) {
+    if (Has(round.triggered, namespace_, name)) lines.push_back(TriggeredText(round.resizes));
+  }
   const ScaleUp& up = report.scale_up;
   if (Has(up.triggered, namespace_, name)) lines.push_back(TriggeredText(up.resizes));
   if (Has(up.awaiting, namespace_, name)) {

@@ -177,6 +177,11 @@ void Write(JsonOut& out, const PassReport& report) {
   out.Close('}');
   out.Key("scaleUp");
   WriteScaleUp(out, report.scale_up);
+  if (!report.earlier_rounds.empty()) {
+    out.Key("earlierRounds").Open('[');
+    for (const ScaleUp& round : report.earlier_rounds) WriteScaleUp(out, round);
+    out.Close(']');
+  }
   out.Key("scaleDown");
   WriteScaleDown(out, report.scale_down);
   out.Close('}');

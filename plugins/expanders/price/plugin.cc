@@ -56,8 +56,7 @@ bool HasGpus(const model::Node& node, std::string_view label) {
 
 std::string Describe(double nodes_price, double score) {
   char text[96];
-  std::snprintf(text, sizeof(text), "costs %.4g an hour, %.4g times what its pods are worth",
-                nodes_price, score);
+  std::snprintf(text, sizeof(text), "costs %.4g an hour, score %.4g", nodes_price, score);
   return text;
 }
 

@@ -40,7 +40,8 @@ std::string WhyNowhere(pack::Search& search, cluster::PodIndex pod, cluster::Nod
   std::map<std::string, int> counts;
   for (const cluster::NodeIndex node : search.snapshot().nodes()) {
     if (node == except) continue;
-    for (const std::string& reason : search.Check(pod, node).reasons()) ++counts[reason];
+    const model::Verdict verdict = search.Check(pod, node);
+    for (const std::string& reason : verdict.reasons()) ++counts[reason];
   }
   std::vector<std::string> parts;
   for (const auto& [reason, count] : counts) parts.push_back(std::to_string(count) + " " + reason);

@@ -72,7 +72,11 @@ class Simulation {
   Status SetUp();
   void CountPods();
   Status RemoveNodes();
-  std::shared_ptr<const report::PassReport> Pass();
+  struct Passed {
+    std::shared_ptr<const report::PassReport> report;
+    bool acted = false;
+  };
+  Passed Pass();
   // What the pass has set going, to its end: deletions, new machines, bindings.
   void LetItHappen();
 
@@ -153,7 +157,7 @@ Status Simulation::RemoveNodes() {
   return Status::Ok();
 }
 
-std::shared_ptr<const report::PassReport> Simulation::Pass() {
+Simulation::Passed Simulation::Pass() {
   ++plan_.passes;
   WhatIfStep step{.after = clock_.Now() - plan_.now};
   std::map<std::string, int> targets;
@@ -168,9 +172,9 @@ std::shared_ptr<const report::PassReport> Simulation::Pass() {
   LetItHappen();
   step.new_nodes = cluster_->Settle(assembly_->engine().templates());
   cluster_->Schedule();
-  if (!step.bought.empty() || !report->scale_down.removed.empty())
-    plan_.steps.push_back(std::move(step));
-  return report;
+  const bool acted = !step.bought.empty() || !report->scale_down.removed.empty();
+  if (acted) plan_.steps.push_back(std::move(step));
+  return {report, acted};
 }
 
 void Simulation::LetItHappen() {
@@ -190,14 +194,13 @@ Result<WhatIfPlan> Simulation::Run() {
       std::max(what_if_.flags.options.scan_interval, Duration(std::chrono::seconds(1)));
   const TimePoint end = clock_.Now() + what_if_.horizon;
   while (true) {
-    const auto report = Pass();
+    const auto [report, acted] = Pass();
     if (plan_.passes == 1) plan_.fitting = report->scale_up.fitting;
     plan_.last = report;
     if (!report->error.empty()) {
       plan_.notes.push_back("a pass failed: " + report->error);
       break;
     }
-    const bool acted = !report->scale_up.resizes.empty() || !report->scale_down.removed.empty();
     const bool too_new = report->scale_up.result == report::ScaleUpResult::kInCooldown;
     auto wait = acted || too_new
                     ? std::optional<Duration>(scan)

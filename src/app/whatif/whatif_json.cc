@@ -67,6 +67,9 @@ void WriteSteps(JsonOut& out, const WhatIfPlan& plan) {
     out.Close(']').Key("newNodes").Open('[');
     for (const std::string& node : step.new_nodes) out.Text(node);
     out.Close(']').Key("for").Open('[');
+    for (const report::ScaleUp& round : step.report->earlier_rounds) {
+      for (const auto& pod : round.triggered) out.Text(report::NameOf(*pod));
+    }
     for (const auto& pod : up.triggered) out.Text(report::NameOf(*pod));
     out.Close(']').Key("compared").Open('[');
     for (const auto& option : up.options) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "app/whatif/whatif_output.h"
 #include "test/support/must.h"
 
@@ -101,6 +103,58 @@ TEST_F(WhatIfTest, AnUnknownNodeIsNamedWithTheNearest) {
   what_if.remove_nodes = {"general-9"};
   EXPECT_THAT(RunWhatIf(what_if, AllPlugins(), Log::Null()).status().message(),
               HasSubstr("did you mean general-"));
+}
+
+TEST_F(WhatIfTest, NodesThatWereNoCandidatesHaveAReasonToo) {
+  what_if.groups = MUST(GroupsFromNodes(what_if.cluster.nodes, {"3:5:general", "0:3:ml"}));
+  const WhatIfPlan plan = Plan();
+  std::map<std::string, report::Unremovable> held;
+  for (const auto& node : plan.last->scale_down.held) held[node.node] = node.reason;
+  EXPECT_EQ(held["general-1"], report::Unremovable::kNodeGroupMinSizeReached);
+  EXPECT_THAT(AsText(plan, false), HasSubstr("its group general is at its minimum (3 nodes)"));
+}
+
+TEST_F(WhatIfTest, ALimitOfTheClusterIsNamedWithTheNumberThatWouldDo) {
+  what_if.flags.options.max_nodes_total = 4;
+  what_if.flags.options.scale_down_enabled = false;
+  EXPECT_THAT(AsText(Plan(), false),
+              testing::AllOf(HasSubstr("max total nodes in cluster reached"),
+                             HasSubstr("group ml would take it if --max-nodes-total were 5")));
+}
+
+TEST_F(WhatIfTest, ASalvoTellsOfAllItsRounds) {
+  what_if.flags.options.salvo_scale_up = true;
+  Add("kind: Job\napiVersion: batch/v1\nmetadata: {name: j}\nspec:\n  parallelism: 4\n"
+      "  template:\n    spec:\n      containers:\n      - resources: {requests: {cpu: 3}}\n");
+  const WhatIfPlan plan = Plan();
+  ASSERT_FALSE(plan.steps.empty());
+  EXPECT_THAT(plan.steps[0].bought, SizeIs(2));
+  EXPECT_THAT(AsText(plan, false),
+              testing::AllOf(HasSubstr("default/j-"), HasSubstr("ml/train-1")));
+}
+
+TEST_F(WhatIfTest, TwoRemovalsSeeEachOther) {
+  what_if.remove_nodes = {"general-1", "general-3"};
+  const WhatIfPlan plan = Plan();
+  ASSERT_THAT(plan.removals, SizeIs(2));
+  EXPECT_FALSE(plan.removals[0].at_once);  // the budget allows one web at a time
+  EXPECT_THAT(AsText(plan, false), HasSubstr("1 Insufficient cpu"));
+}
+
+TEST_F(WhatIfTest, AStatefulSetWithoutItsStorageClassIsSaid) {
+  Add("kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec:\n  replicas: 2\n"
+      "  template:\n    spec:\n      containers:\n      - resources: {requests: {cpu: 1}}\n"
+      "  volumeClaimTemplates:\n  - metadata: {name: data}\n    spec: {storageClassName: fast}\n");
+  const WhatIfPlan plan = Plan();
+  EXPECT_EQ(plan.added, 2u);
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("storage class of the volume claim template data")));
+}
+
+TEST_F(WhatIfTest, TheHorizonEndsIt) {
+  what_if.horizon = std::chrono::minutes(1);
+  const WhatIfPlan plan = Plan();
+  EXPECT_FALSE(plan.settled);
+  EXPECT_THAT(AsText(plan, false), HasSubstr("nothing is removed after a scale-up for another"));
 }
 
 TEST_F(WhatIfTest, TheSameInputGivesTheSameAnswer) {

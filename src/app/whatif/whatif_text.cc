@@ -114,28 +114,32 @@ void Removals(const WhatIfPlan& plan, std::string& out) {
   }
 }
 
+// Whom it was for, and what it was chosen from.
+void Decision(const report::ScaleUp& up, std::string& out) {
+  if (!up.triggered.empty()) {
+    out += "      for " + Count(up.triggered.size(), "pod") + ": " + report::Names(up.triggered) +
+           "\n";
+  }
+  if (up.options.size() < 2) return;
+  std::vector<std::string> options;
+  for (const auto& option : up.options) {
+    options.push_back(option.group + " (" + Count(static_cast<size_t>(option.nodes), "node") +
+                      " for " + Count(option.pods, "pod") + ")");
+  }
+  out += "      compared: " + Join(options, ", ") + "\n";
+  for (const report::ExpanderStep& each : up.chosen_by)
+    out += "      " + report::Sentence(up, each) + "\n";
+}
+
 void Purchases(const WhatIfStep& step, std::string& out) {
-  const report::ScaleUp& up = step.report->scale_up;
   for (const report::GroupResize& resize : step.bought) {
     out += "  " + After(step.after) + "  buy " +
            Count(static_cast<size_t>(resize.to - resize.from), "node") + " in " + resize.group +
            " (" + std::to_string(resize.from) + " -> " + std::to_string(resize.to) + ", max " +
            std::to_string(resize.max) + ")\n";
   }
-  if (!up.triggered.empty()) {
-    out += "      for " + Count(up.triggered.size(), "pod") + ": " + report::Names(up.triggered) +
-           "\n";
-  }
-  if (up.options.size() > 1) {
-    std::vector<std::string> options;
-    for (const auto& option : up.options) {
-      options.push_back(option.group + " (" + Count(static_cast<size_t>(option.nodes), "node") +
-                        " for " + Count(option.pods, "pod") + ")");
-    }
-    out += "      compared: " + Join(options, ", ") + "\n";
-    for (const report::ExpanderStep& each : up.chosen_by)
-      out += "      " + report::Sentence(up, each) + "\n";
-  }
+  for (const report::ScaleUp& round : step.report->earlier_rounds) Decision(round, out);
+  Decision(step.report->scale_up, out);
 }
 
 void Deletions(const WhatIfStep& step, std::string& out) {
@@ -152,8 +156,8 @@ void Deletions(const WhatIfStep& step, std::string& out) {
   }
 }
 
-void ShowUnhelped(const std::vector<Unhelped>& kinds, std::string_view heading, bool whole,
-                  std::string& out) {
+void ShowUnhelped(const report::ScaleUp& up, const std::vector<Unhelped>& kinds,
+                  std::string_view heading, bool whole, std::string& out) {
   if (kinds.empty()) return;
   out += "\n" + std::string(heading) + "\n";
   for (const Unhelped& kind : kinds) {
@@ -163,6 +167,10 @@ void ShowUnhelped(const std::vector<Unhelped>& kinds, std::string_view heading, 
     for (size_t i = 0; i < reasons.size() && (whole || i < kGroupsShown); ++i)
       table.Row({reasons[i].group, reasons[i].text});
     out += table.ToString("    ");
+    if (reasons.empty()) {
+      const std::string said = report::ReasonCounts(up.result, kind, up.considered_groups);
+      if (!said.empty()) out += "    " + said + "\n";
+    }
     if (!whole && reasons.size() > kGroupsShown)
       out += "    and " + std::to_string(reasons.size() - kGroupsShown) + " more groups\n";
     if (kind.misses.empty()) {
@@ -225,8 +233,9 @@ std::string AsText(const WhatIfPlan& plan, bool whole) {
          (plan.settled ? "" : "; more would follow, --horizon looks further") + ")\n";
   if (plan.last != nullptr) {
     const report::ScaleUp& up = plan.last->scale_up;
-    ShowUnhelped(up.unhelped, "Pods that nothing helps", whole, out);
-    ShowUnhelped(up.unserved, "Pods that a group would take if a limit let it grow", whole, out);
+    ShowUnhelped(up, up.unhelped, "Pods that nothing helps", whole, out);
+    ShowUnhelped(up, up.unserved, "Pods that a group would take if a limit let it grow", whole,
+                 out);
   }
   Staying(plan, whole, out);
   return out;
