@@ -148,8 +148,11 @@ Status CombinedNodeGroups::Rebuild() {
                                  "' and at provider '" + provider->name +
                                  "'; rename one, or set group_prefix in the cloud-config of one";
         if (!before->complete) return FailedPrecondition(text);
-        context_.log.Error("a group is left out, its id is taken",
-                           {{"group", id}, {"provider", provider->name}, {"error", text}});
+        if (!before->left_out.contains(text)) {
+          context_.log.Error("a group is left out, its id is taken",
+                             {{"group", id}, {"provider", provider->name}, {"error", text}});
+        }
+        routes->left_out.insert(text);
         continue;
       }
       routes->groups.push_back(group->info);

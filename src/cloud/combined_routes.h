@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,6 +48,7 @@ struct CombinedNodeGroups::Routes {
   std::map<std::string, const KeptGroup*, std::less<>> kept;
   std::unordered_map<std::string_view, Machine> machines;  // views into `lists`
   std::vector<std::shared_ptr<const KeptGroups>> lists;    // keeps all of the above alive
+  std::set<std::string> left_out;  // what was said of groups whose ids are taken: once is enough
 
   const KeptGroup* Kept(std::string_view group) const {
     const auto it = kept.find(group);
