@@ -1,0 +1,154 @@
+// A whole pass with an expander that has to ask another process: the decision thread serves others
+// until it answers, and the pass then goes on as if nothing had been.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/assembly.h"
+#include "base/fake_clock.h"
+#include "cloud/fake_node_groups.h"
+#include "test/support/must.h"
+#include "test/support/option_set.h"
+#include "test/support/step_workers.h"
+
+namespace coppice::app {
+namespace {
+
+class AgreeingWriter final : public cluster::Writer {
+ public:
+  Task<Status> ChangeNode(std::string, cluster::NodeChange) override { co_return Status::Ok(); }
+  Task<Status> Evict(cluster::PodName, int64_t) override { co_return Status::Ok(); }
+  Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName) override {
+    co_return Result<std::optional<std::string>>(std::nullopt);
+  }
+  void Emit(cluster::Event) override {}
+};
+
+// Takes the last, on whatever thread; says whether that was a worker.
+class AsksSomebody final : public expand::Expander {
+ public:
+  AsksSomebody(const bool& on_worker, int& asked) : on_worker_(on_worker), asked_(asked) {}
+  expand::Options Narrow(const expand::Options& options,
+                         const expand::Surroundings& around) override {
+    EXPECT_TRUE(on_worker_);
+    ++asked_;
+    around.note("somebody was asked");
+    return {options.back()};
+  }
+  bool Blocks() const override { return true; }
+
+ private:
+  const bool& on_worker_;
+  int& asked_;
+};
+
+class ExpanderWaitTest : public testing::Test {
+ protected:
+  ExpanderWaitTest() {
+    plugins_.expanders.Add("asks", [this](const expand::ExpanderContext&) {
+      return Result<std::unique_ptr<expand::Expander>>(
+          std::make_unique<AsksSomebody>(on_worker_, asked_));
+    });
+    RegisterDiscoveredPlugins(plugins_);
+    for (const char* name : {"first", "second"}) {
+      model::Node node = test::ANodeOf(name, 4'000, 16'384);
+      for (auto* amounts : {&node.status.capacity, &node.status.allocatable})
+        (*amounts)["pods"] = model::Quantity::FromUnits(110);
+      groups_.Add({.info = {.id = name, .max_size = 5},
+                   .node_template = std::make_shared<const model::Node>(std::move(node))});
+    }
+    model::Pod pod = test::APodOf("pending", 500, 512);
+    pod.metadata.uid = "1";
+    pod.metadata.creation_timestamp = model::Time{clock_.Now() - std::chrono::minutes(1)};
+    pod.status.phase = "Pending";
+    pod.status.conditions.push_back(
+        {.type = "PodScheduled", .status = "False", .reason = "Unschedulable"});
+    world_.UpsertPod(std::make_shared<const model::Pod>(std::move(pod)));
+  }
+
+  std::unique_ptr<Assembly> Make() {
+    return MUST(Assembly::Create(
+        {.flags = MUST(autoscale::ParseFlags({"--expander=asks", "--upstream-exact"})),
+         .plugins = plugins_,
+         .world = world_,
+         .writer = writer_,
+         .executor = *executor_,
+         .workers = workers_,
+         .rng = rng_,
+         .log = log_,
+         .metrics = metrics_,
+         .groups = &groups_}));
+  }
+  // Starts a pass whose report ends in `report_`.
+  void Start(Assembly& assembly) {
+    executor_->Spawn([](autoscale::Engine& engine, TimePoint now,
+                        std::shared_ptr<const report::PassReport>& out) -> Task<void> {
+      out = co_await engine.Pass(now);
+    }(assembly.engine(), clock_.Now(), report_));
+  }
+  void Step() {
+    on_worker_ = true;
+    workers_.Step();
+    on_worker_ = false;
+  }
+
+  Plugins plugins_;
+  FakeClock clock_;
+  SeededRng rng_{1};
+  Metrics metrics_;
+  Log log_ = Log::Null();
+  test::StepWorkers workers_;
+  cluster::World world_;
+  AgreeingWriter writer_;
+  cloud::FakeNodeGroups groups_;
+  bool on_worker_ = false;
+  int asked_ = 0;
+  std::shared_ptr<const report::PassReport> report_;
+  std::unique_ptr<Executor> executor_ = std::make_unique<Executor>(clock_);
+};
+
+TEST_F(ExpanderWaitTest, ThePassWaitsAndTheThreadDoesNot) {
+  const auto assembly = Make();
+  Start(*assembly);
+  int waits = 0;
+  for (executor_->RunUntilIdle(); report_ == nullptr && workers_.waiting() > 0;
+       executor_->RunUntilIdle()) {
+    bool served = false;
+    executor_->Post([&served] { served = true; });
+    executor_->RunUntilIdle();
+    EXPECT_TRUE(served) << "while call " << waits << " has not been answered";
+    ++waits;
+    Step();
+  }
+  ASSERT_NE(report_, nullptr);
+  EXPECT_EQ(asked_, 1);
+  EXPECT_GE(waits, 3) << "refresh, expander, increase";
+  ASSERT_EQ(report_->scale_up.resizes.size(), 1U) << report_->error;
+  EXPECT_EQ(report_->scale_up.resizes[0].group, "second");
+  ASSERT_EQ(report_->scale_up.chosen_by.size(), 1U);
+  EXPECT_EQ(report_->scale_up.chosen_by[0].note, "somebody was asked");
+  EXPECT_EQ(MUST(groups_.TargetSize("second")), 1);
+}
+
+// The process ends while a call is under way: the refresh, the expander's, or the increase.
+TEST_F(ExpanderWaitTest, APassThatIsGivenUpLeavesNothingBehind) {
+  for (int answered = 0; answered < 3; ++answered) {
+    executor_ = std::make_unique<Executor>(clock_);
+    const auto assembly = Make();
+    Start(*assembly);
+    executor_->RunUntilIdle();
+    for (int i = 0; i < answered; ++i) {
+      Step();
+      executor_->RunUntilIdle();
+    }
+    EXPECT_GT(workers_.waiting(), 0U);
+    executor_.reset();
+    const int asked = asked_;
+    while (workers_.waiting() > 0) Step();
+    EXPECT_EQ(asked_, asked) << "nobody is asked for a pass that is gone";
+    EXPECT_EQ(report_, nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace coppice::app
