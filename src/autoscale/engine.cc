@@ -340,6 +340,7 @@ Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
     if (parts_.options.enforce_node_group_min_size) {
       pass.scale_up_tried = true;
       ScaleUpPlan plan = up_.PlanMinSizes(pass.all_nodes, pass.now);
+      pass.report->earlier_rounds.push_back(std::move(pass.report->scale_up));
       for (const PlannedEvent& event : plan.events)
         StatusEvent(event.type, event.reason, event.text);
       if (plan.resizes.empty()) {

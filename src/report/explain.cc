@@ -56,6 +56,19 @@ void ExplainUnhelped(const Unhelped& unhelped, std::vector<std::string>& lines) 
   if (!unhelped.misses.empty()) lines.push_back("nearest: " + Sentence(unhelped.misses.front()));
 }
 
+void ExplainUnhelpedPod(const ScaleUp& up, std::string_view namespace_, std::string_view name,
+                        std::vector<std::string>& lines) {
+  for (const auto* list : {&up.unhelped, &up.unserved}) {
+    for (const Unhelped& unhelped : *list) {
+      if (!Has(unhelped.pods, namespace_, name)) continue;
+      const bool counts = list == &up.unhelped;
+      lines.push_back(counts ? NotTriggeredText(up.result, unhelped, up.considered_groups)
+                             : "a group would take it, but limits leave it no node");
+      ExplainUnhelped(unhelped, lines);
+    }
+  }
+}
+
 }  // namespace
 
 std::string NameOf(const model::Pod& pod) {
@@ -217,14 +230,11 @@ std::vector<std::string> ExplainPod(const PassReport& report, std::string_view n
   if (Has(up.awaiting, namespace_, name)) {
     lines.push_back("another group than " + up.chosen + " would take it: looked at again next");
   }
-  for (const auto* list : {&up.unhelped, &up.unserved}) {
-    for (const Unhelped& unhelped : *list) {
-      if (!Has(unhelped.pods, namespace_, name)) continue;
-      const bool counts = list == &up.unhelped;
-      lines.push_back(counts ? NotTriggeredText(up.result, unhelped, up.considered_groups)
-                             : "a group would take it, but limits leave it no node");
-      ExplainUnhelped(unhelped, lines);
-    }
+  ExplainUnhelpedPod(up, namespace_, name, lines);
+  // What an earlier round had against it counts only if no later one has anything to say.
+  for (auto round = report.earlier_rounds.rbegin();
+       lines.empty() && round != report.earlier_rounds.rend(); ++round) {
+    ExplainUnhelpedPod(*round, namespace_, name, lines);
   }
   for (const FittingPod& fitting : up.fitting) {
     if (fitting.pod->metadata.name == name && fitting.pod->metadata.namespace_ == namespace_)

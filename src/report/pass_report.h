@@ -275,7 +275,8 @@ struct PassReport {
   std::string error;  // empty: the pass went through
   std::string error_type;
   ScaleUp scale_up;
-  std::vector<ScaleUp> earlier_rounds;  // of a salvo: all that came before the last
+  // What came before: the rounds of a salvo, and the scale-up before minimal sizes were enforced.
+  std::vector<ScaleUp> earlier_rounds;
   ScaleDown scale_down;
   std::map<std::string, int> upcoming;
   std::optional<ClusterStatus> status;  // absent: the pass ended before it was known

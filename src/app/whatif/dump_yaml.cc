@@ -111,7 +111,10 @@ std::string AsTreePath(std::string_view path) {
 Status ParsedAgain(std::string_view document, size_t lines_before, const std::string& name) {
   const auto parsed = yaml::Parse(std::string(lines_before, '\n') + std::string(document), name,
                                   yaml::Duplicates::kLastWins);
-  return parsed.ok() ? Internal(name + ": cannot be read") : parsed.status();
+  if (parsed.ok()) return Internal(name + ": cannot be read");
+  const std::string what = parsed.status().message();
+  const bool too_large = what.find("aliases followed") != std::string::npos;
+  return InvalidArgument(what + (too_large ? "; kubectl's -o json is read at any size" : ""));
 }
 
 }  // namespace
