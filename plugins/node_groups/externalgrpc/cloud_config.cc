@@ -1,5 +1,7 @@
 #include "plugins/node_groups/externalgrpc/cloud_config.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -22,7 +24,11 @@ yaml::Node WithLowerKeys(const yaml::Node& root, const std::string& file) {
     changed |= Lower(key) != key;
     if (value.kind() != yaml::Node::Kind::kScalar) continue;
     lowered += Lower(key) + ": ";
-    AppendJsonString(lowered, value.scalar());  // JSON strings are YAML strings
+    if (value.quoted()) {
+      AppendJsonString(lowered, value.scalar());  // JSON strings are YAML strings
+    } else {
+      lowered += value.scalar();
+    }
     lowered += "\n";
   }
   if (!changed) return root;
@@ -30,8 +36,11 @@ yaml::Node WithLowerKeys(const yaml::Node& root, const std::string& file) {
   return again.ok() ? *again : root;
 }
 
+// By address: 127.example.com is somebody else.
 bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  in_addr address{};
+  return host == "localhost" || host == "::1" ||
+         (host.starts_with("127.") && inet_pton(AF_INET, host.c_str(), &address) == 1);
 }
 
 Status CheckAddress(const CloudConfig& config) {

@@ -32,7 +32,9 @@ TEST(CloudConfigTest, UpstreamsFileMeansWhatItMeansUpstream) {
 
 TEST(CloudConfigTest, KeysMayBeInAnyCaseAndUnknownOnesAreIgnoredAsUpstreamDoes) {
   const auto config =
-      MUST(Parse("Address: \"[::1]:8086\"\nGRPC_Timeout: 10s\nsome_key: 5\nother: [1]\n"));
+      MUST(Parse("Address: \"[::1]:8086\"\nGRPC_Timeout: 10s\nMax_Concurrent_Calls: 7\n"
+                 "some_key: 5\nother: [1]\n"));
+  EXPECT_EQ(config.max_concurrent_calls, 7);
   EXPECT_EQ(config.address, "[::1]:8086");
   EXPECT_EQ(config.host(), "::1");
   EXPECT_EQ(config.grpc_timeout, seconds(10));
@@ -91,6 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"CertWithoutKey", "address: p:1\ncert: /c\ncacert: /ca\n", "belong together"},
         {"CertWithoutCa", "address: p:1\ncert: /c\nkey: /k\n", "cacert"},
         {"PlaintextElsewhere", "address: p.example:1\n", "plaintext: true"},
+        {"PlaintextToANameLikeLoopback", "address: 127.example.com:1\n", "plaintext: true"},
         {"NotAMap", "- address\n", "must be a map"},
         {"NotYaml", "address: [\n", "cloud-config.yaml"},
     }),
