@@ -52,13 +52,13 @@ std::shared_ptr<const report::PassReport> ModelHost::Pass() {
   return process_->executor->BlockOn(engine().Pass(parts_.clock.Now()));
 }
 
-void ModelHost::AdvanceTo(TimePoint when) {
+void ModelHost::AdvanceTo(TimePoint when, const std::function<bool()>& stop) {
   for (;;) {
     parts_.model.agenda.RunDue();
     process_->executor->RunUntilIdle();
     // What the engine did just now may be due in the model at once.
     if (const auto next = parts_.model.agenda.next(); next && *next <= parts_.clock.Now()) continue;
-    if (parts_.clock.Now() >= when) return;
+    if (parts_.clock.Now() >= when || (stop && stop())) return;
     TimePoint next = when;
     if (const auto due = parts_.model.agenda.next()) next = std::min(next, *due);
     if (const auto due = process_->executor->next_timer()) next = std::min(next, *due);

@@ -37,8 +37,9 @@ class ModelHost {
   // The process dies, with everything under way, and another one starts.
   Status Restart();
   std::shared_ptr<const report::PassReport> Pass();
-  // The cluster, and what the engine has under way, until then. No pass.
-  void AdvanceTo(TimePoint when);
+  // The cluster, and what the engine has under way, until then or until `stop` says so after an
+  // event. No pass.
+  void AdvanceTo(TimePoint when, const std::function<bool()>& stop = nullptr);
 
   autoscale::Engine& engine() { return process_->assembly->engine(); }
   cloud::CloudNodeGroups& groups() { return *process_->groups; }

@@ -128,7 +128,11 @@ Result<std::optional<std::string>> CloudNodeGroups::GroupOf(const NodeRef& node)
 
 Result<bool> CloudNodeGroups::HasInstance(const NodeRef& node) {
   const auto now = snapshot();
-  if (now->FindByMachine(node.provider_id) != nullptr) return true;
+  if (const GroupView* group = now->FindByMachine(node.provider_id)) {
+    // A machine on its way out is not in the target. If its Node went on counting, one that was
+    // ordered meanwhile would seem to have come.
+    return std::ranges::find(group->going, node.provider_id) == group->going.end();
+  }
   if (!now->refreshed) return Unavailable("the cloud has not been asked yet what exists");
   return false;
 }

@@ -198,6 +198,17 @@ TEST_F(CloudNodeGroupsTest, DeletesTakeWhatWasNamedAndMayBeRepeated) {
   EXPECT_EQ(Target(), 1);
 }
 
+TEST_F(CloudNodeGroupsTest, AMachineOnItsWayOutIsNoInstanceForItsNode) {
+  slow = true;
+  ASSERT_OK(groups->Increase("web", 1, Soon()));
+  workers.StepAll();
+  const ProviderId id = List().front().id;
+  EXPECT_TRUE(MUST(groups->HasInstance({id, "node"})));
+  ASSERT_OK(groups->Delete("web", {{id, "node"}}, Deadline{clock.Now() + seconds(5)}));
+  EXPECT_FALSE(MUST(groups->HasInstance({id, "node"})));  // as it is not in the target any more
+  EXPECT_EQ(Target(), 0);
+}
+
 TEST_F(CloudNodeGroupsTest, ADeleteThatTheCloudConfirmsAsGoneCountsAsDone) {
   ASSERT_OK(groups->Increase("web", 1, Soon()));
   const auto nodes = Registered();

@@ -18,6 +18,9 @@ std::shared_ptr<const GroupView> CloudNodeGroups::Core::View(const Configured& g
     view->target_size = counts.target();
     view->current_size = counts.existing;
     view->instances = book->Instances(group.config->name);
+    for (const Instance& instance : view->instances) {
+      if (instance.state == InstanceState::kDeleting) view->going.push_back(instance.id);
+    }
   }
   view->node_template = group.node_template;
   view->template_status = group.template_status;

@@ -31,6 +31,7 @@ struct GroupView {
   int target_size = 0;              // what exists and is not going, and what has been ordered
   int current_size = 0;             // what exists and is not going
   std::vector<Instance> instances;  // machines by id, then orders by placeholder id
+  std::vector<ProviderId> going;    // those of them that are being deleted; not in the sizes
   std::shared_ptr<const model::Node> node_template;  // null: see template_status
   Status template_status;
   std::optional<double> price_per_hour;

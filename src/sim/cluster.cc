@@ -116,13 +116,14 @@ void Cluster::EndPod(const std::string& namespace_, const std::string& name,
     return;
   }
   const Duration grace = std::chrono::seconds(grace_seconds);
-  const Duration needs = time_to_end ? std::min(time_to_end(*pod), grace) : grace;
+  const Duration asks = time_to_end ? time_to_end(*pod) : grace;
   model::Pod ending = *pod;
   ending.metadata.deletion_timestamp = model::Time{Now() + grace};
   ending.metadata.deletion_grace_period_seconds = grace_seconds;
   UpdatePod(std::move(ending));
   Leaves(*pod);
-  agenda_.In(needs, [this, namespace_, name, uid = pod->metadata.uid] {
+  if (asks == Duration::max()) return;  // nobody there to end it
+  agenda_.In(std::min(asks, grace), [this, namespace_, name, uid = pod->metadata.uid] {
     const PodPtr still = objects_.FindPod(namespace_, name);
     if (still && still->metadata.uid == uid) RemovePod(namespace_, name);
   });

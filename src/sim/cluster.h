@@ -69,7 +69,8 @@ class Cluster {
   void EndPod(const std::string& namespace_, const std::string& name, int64_t grace_seconds);
   void RemovePod(const std::string& namespace_, const std::string& name);
 
-  // How long a pod takes to end when asked to, at most its grace; set by whoever knows.
+  // How long a pod takes to end when asked to, at most its grace; max: it never does. Set by
+  // whoever knows.
   std::function<Duration(const model::Pod&)> time_to_end;
   // Pods that were bound; pods that begin to end or are gone, once each; nodes that change.
   std::function<void(const model::Pod&)> pod_bound;

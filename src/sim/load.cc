@@ -43,12 +43,12 @@ model::Pod PodAsking(const std::string& cpu, const std::string& memory) {
 LoadOptions DefaultLoad() {
   LoadOptions load;
   load.services = {
-      {.name = "web", .at_night = 4, .at_noon = 40, .cpu = "700m", .memory = "900Mi"},
+      {.name = "web", .at_night = 4, .at_noon = 40, .cpu = "700m", .memory = "2Gi"},
       {.name = "api",
        .at_night = 3,
        .at_noon = 18,
        .cpu = "1200m",
-       .memory = "2Gi",
+       .memory = "4Gi",
        .max_unavailable = "20%"},
       {.name = "search",
        .at_night = 2,

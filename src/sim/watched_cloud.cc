@@ -51,8 +51,8 @@ Status WatchedCloud::Delete(const cloud::ProviderId& id, Deadline deadline) {
   if (hooks.before_delete) TRY(hooks.before_delete(id));
   const Status status = behind_->Delete(id, deadline);
   if (!status.ok()) return status;
-  failed_.erase(id);
   if (hooks.deleted) hooks.deleted(id);
+  failed_.erase(id);
   if (hooks.changed) hooks.changed();
   return Status::Ok();
 }

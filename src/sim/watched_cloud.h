@@ -37,6 +37,8 @@ class WatchedCloud final : public cloud::Cloud {
   std::vector<cloud::Machine> Truth() const;
   // Made by somebody else, past all hooks; its name is the spec's.
   Result<cloud::Machine> Plant(const cloud::MachineSpec& spec);
+  // Whether it is one that does not come up.
+  bool Fails(const cloud::ProviderId& id) const { return failed_.contains(id); }
   // Gone behind our back.
   void Vanish(const cloud::ProviderId& id);
 

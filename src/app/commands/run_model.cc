@@ -38,7 +38,7 @@ cloud:
 nodeGroups:
   - {{name: general-north1, minSize: 1, maxSize: 12, flavor: medium-4-16, zone: north1}}
   - {{name: general-north2, minSize: 1, maxSize: 12, flavor: medium-4-16, zone: north2}}
-  - {{name: compute-north2, minSize: 0, maxSize: 6, flavor: compute-16-32, zone: north2}}
+  - {{name: compute-north2, minSize: 0, maxSize: 4, flavor: compute-16-32, zone: north2}}
   - {{name: memory-north1, minSize: 0, maxSize: 6, flavor: memory-8-64, zone: north1}}
   - {{name: small-south1, minSize: 0, maxSize: 20, flavor: small-2-4, zone: south1}}
 )";
@@ -115,6 +115,8 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   const double speed = command.speed.value_or(watched ? kSpeed : kUnwatchedSpeed);
   const Duration lasts = command.lasts.value_or(watched ? Duration::max() : Duration(kUnwatched));
 
+  const autoscale::Options& options = command.flags.options;
+
   const ProviderConfig config = TRY(Configure(command));
   const OpenCloudContext context{plugins, clock, rng, log, metrics};
   auto filters = TRY(fit::Chain::Create(plugins.filters, {}));
@@ -163,7 +165,11 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
       account.Table(*pass);
       next_table += command.table;
     }
-    host->AdvanceTo(std::min(end, began + command.flags.options.scan_interval));
+    // Until the next scan, or until a pod is newly refused and no further one follows at once.
+    const TimePoint next = std::min(end, began + options.scan_interval);
+    const size_t waiting = model->Pending().size();
+    host->AdvanceTo(next, [&] { return interrupted != 0 || model->Pending().size() > waiting; });
+    host->AdvanceTo(std::min(next, clock.Now() + options.deviations.new_pod_quiet));
   }
   account.Summary(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - real_start).count());
