@@ -85,7 +85,9 @@ function(coppice_plugins root)
     coppice_sort_sources(${dir})
     set(library coppice_plugin_${kind}_${name})
     add_library(${library} STATIC ${lib_sources})
-    target_include_directories(${library} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+    get_filename_component(above ${root} DIRECTORY)  # files are included as plugins/KIND/NAME/file.h
+    target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
+      $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${above}> $<INSTALL_INTERFACE:include/coppice>)
     set(deps coppice_${COPPICE_KIND_MODULE_${kind}})
     foreach(dep ${PLUGIN_DEPS})
       list(APPEND deps coppice_${dep})

@@ -123,7 +123,7 @@ Result<FlagValues> ParseFlags(const std::vector<std::string>& args) {
 
 std::string FlagsAsMarkdown() {
   std::string text =
-      "# Flags\n\nGenerated from the table in src/autoscale/flags.cc. Names, "
+      "# Flags\n\nGenerated from the table in src/autoscale/flags_*.cc. Names, "
       "defaults and meanings are those of "
       "Cluster Autoscaler; what is marked [ours] is not.\n";
   std::string group;

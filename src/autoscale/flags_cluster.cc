@@ -30,7 +30,7 @@ void AddClusterFlags(FlagTable& t) {
   t.AddNumber("kube-client-burst", &FlagValues::kube_client_burst,
               "Requests to the API server at once.");
   t.Accept("user-agent", "string", "cluster-autoscaler",
-           "upstream hands it to providers; none of ours speaks HTTP for the autoscaler");
+           "upstream hands it to providers; ours name themselves");
   t.AddBool("leader-elect", &FlagValues::leader_elect, "Only the holder of the lease acts.");
   t.AddDuration("leader-elect-lease-duration", &FlagValues::leader_elect_lease_duration,
                 "How long a lease is valid.");

@@ -50,9 +50,10 @@ void AddDeviationFlags(FlagTable& t) {
   t.AddDuration(
       "new-pod-wait", [](FlagValues& v) -> Duration& { return v.options.deviations.new_pod_wait; },
       "[ours] At the latest so long after the first.");
-  deviation("fuses", &Deviations::fuses,
-            "[ours] Never remove more than --fuse-max-removed-share of the nodes in --fuse-window, "
-            "nothing on a stale view, and no machine that the provider does not list in the group.");
+  deviation(
+      "fuses", &Deviations::fuses,
+      "[ours] Never remove more than --fuse-max-removed-share of the nodes in --fuse-window, "
+      "nothing on a stale view, and no machine that the provider does not list in the group.");
   t.AddNumber<double>(
       "fuse-max-removed-share",
       [](FlagValues& v) -> double& { return v.options.deviations.fuse_max_removed_share; },

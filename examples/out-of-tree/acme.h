@@ -1,0 +1,15 @@
+// The three plug-ins of Acme: a cloud, an expander, a pod-list processor.
+
+#pragma once
+
+#include "autoscale/processor_registry.h"
+#include "cloud/cloud.h"
+#include "expand/expander.h"
+
+namespace acme {
+
+void Register(coppice::cloud::CloudRegistry& clouds);
+void Register(coppice::expand::ExpanderRegistry& expanders);
+void Register(coppice::autoscale::ProcessorRegistry& processors);
+
+}  // namespace acme

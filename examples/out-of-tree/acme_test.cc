@@ -1,0 +1,84 @@
+// Acme's plug-ins inside the real engine: two pending pods, one of them patient; one machine is
+// bought, in the green group. No test framework: the example shall need nothing but Coppice.
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "acme.h"
+#include "app/assembly.h"
+#include "base/fake_clock.h"
+#include "test/support/agreeing_writer.h"
+
+namespace {
+
+using namespace coppice;  // NOLINT
+
+#define REQUIRE(condition)                                         \
+  do {                                                             \
+    if (!(condition)) {                                            \
+      std::fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
+      std::exit(1);                                                \
+    }                                                              \
+  } while (false)
+
+cluster::PodPtr PendingPod(const std::string& name, TimePoint created, bool patient) {
+  model::Pod pod;
+  pod.metadata.name = name;
+  pod.metadata.namespace_ = "default";
+  pod.metadata.uid = name;
+  pod.metadata.creation_timestamp = model::Time{created};
+  if (patient) pod.metadata.annotations["acme.example/no-scale-up"] = "true";
+  pod.status.phase = "Pending";
+  pod.status.conditions.push_back(
+      {.type = "PodScheduled", .status = "False", .reason = "Unschedulable"});
+  return std::make_shared<const model::Pod>(std::move(pod));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  REQUIRE(argc == 2);
+  app::Plugins plugins;
+  app::RegisterDiscoveredPlugins(plugins);
+  acme::Register(plugins.clouds);
+  acme::Register(plugins.expanders);
+  acme::Register(plugins.processors);
+  auto flags = autoscale::ParseFlags(
+      {"--cloud-provider=acme", std::string("--cloud-config=") + argv[1],
+       "--expander=acme-green,least-waste", "--processor=pod-list=acme-patient"});
+  REQUIRE(flags.ok());
+
+  FakeClock clock;
+  Executor executor(clock);
+  InlineWorkers workers;
+  SeededRng rng(1);
+  Metrics metrics;
+  const Log log = Log::Null();
+  cluster::World world;
+  test::AgreeingWriter writer;
+  auto assembly = app::Assembly::Create({.flags = *std::move(flags),
+                                         .plugins = plugins,
+                                         .world = world,
+                                         .writer = writer,
+                                         .executor = executor,
+                                         .workers = workers,
+                                         .rng = rng,
+                                         .log = log,
+                                         .metrics = metrics,
+                                         .cloud_workers = &workers});
+  if (!assembly.ok()) std::fprintf(stderr, "%s\n", assembly.status().message().c_str());
+  REQUIRE(assembly.ok());
+
+  const TimePoint created = clock.Now() - std::chrono::minutes(1);
+  world.UpsertPod(PendingPod("patient", created, true));
+  world.UpsertPod(PendingPod("eager", created, false));
+  const auto report = executor.BlockOn((*assembly)->engine().Pass(clock.Now()));
+  REQUIRE(report->scale_up.resizes.size() == 1);
+  REQUIRE(report->scale_up.resizes[0].group == "green");
+  REQUIRE(report->scale_up.triggered.size() == 1);
+  REQUIRE(report->scale_up.triggered[0]->metadata.name == "eager");
+  std::printf("bought 1 machine in %s for %s\n", report->scale_up.resizes[0].group.c_str(),
+              report->scale_up.triggered[0]->metadata.name.c_str());
+  return 0;
+}

@@ -1,0 +1,13 @@
+// Acme's autoscaler: everything that Coppice has, and three things of ours.
+
+#include "app/main.h"
+#include "acme.h"
+
+int main(int argc, char** argv) {
+  coppice::app::Plugins plugins;
+  coppice::app::RegisterDiscoveredPlugins(plugins);
+  acme::Register(plugins.clouds);
+  acme::Register(plugins.expanders);
+  acme::Register(plugins.processors);
+  return coppice::app::Main(argc, argv, plugins);
+}
