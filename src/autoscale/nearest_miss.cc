@@ -31,14 +31,7 @@ double Effort(const Change& change, const model::Pod& pod) {
     case ChangeKind::kRaiseLimit:
       return 0.6;
     case ChangeKind::kLowerRequest: {
-      const model::PodRequests before = model::IncomingRequests(pod);
-      const auto of = [&](const model::PodRequests& r) {
-        return change.subject == model::kCpu                ? r.cpu_millis
-               : change.subject == model::kMemory           ? r.memory_bytes
-               : change.subject == model::kEphemeralStorage ? r.ephemeral_bytes
-                                                            : r.Extended(change.subject);
-      };
-      const auto asked = static_cast<double>(std::max<int64_t>(1, of(before)));
+      const auto asked = static_cast<double>(std::max<int64_t>(1, AskedOf(pod, change.subject)));
       return 0.7 + static_cast<double>(change.amount) / asked;
     }
     case ChangeKind::kTolerate:

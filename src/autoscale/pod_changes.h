@@ -5,6 +5,9 @@
 
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/node.h"
@@ -23,6 +26,9 @@ std::vector<ChangeSet> WaysAround(const model::Refusal& refusal, const model::Po
 
 // Makes the change; false if it is none of a pod, or if there is nothing to change.
 bool Apply(const report::Change& change, model::Pod& pod);
+
+// What the pod asks for of a resource, in the unit of its column.
+int64_t AskedOf(const model::Pod& pod, std::string_view resource);
 
 // An amount of a resource as people write it. Amounts of memory and storage that are not round are
 // rounded up to whole Mi, so that "so much smaller" stays true.

@@ -112,6 +112,7 @@ Status Simulation::SetUp() {
   plan_.added = added.pods.size();
   cluster_->Load(added);
   what_if_.flags.options.explain_checks = -1;
+  plan_.min_sizes = what_if_.flags.options.enforce_node_group_min_size;
   assembly_ = TRY(Assembly::Create({.flags = what_if_.flags,
                                     .plugins = plugins_,
                                     .world = world_,
@@ -221,8 +222,8 @@ Result<WhatIfPlan> Simulation::Run() {
 
 bool WhatIfPlan::everybody_helped() const {
   const bool drains = std::ranges::all_of(removals, &RemovalAnswer::drains);
-  return drains && last != nullptr && last->scale_up.unhelped.empty() &&
-         last->scale_up.unserved.empty() && last->error.empty();
+  return drains && last != nullptr && about_pods().unhelped.empty() &&
+         about_pods().unserved.empty() && last->error.empty();
 }
 
 std::optional<TimePoint> NewestTime(const ClusterObjects& objects) {

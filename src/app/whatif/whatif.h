@@ -70,6 +70,12 @@ struct WhatIfPlan {
   bool settled = true;  // false: the horizon came first
   std::vector<std::string> notes;
 
+  bool min_sizes = false;  // --enforce-node-group-min-size: the last scale-up is about these
+  // What the last pass decided about pods.
+  const report::ScaleUp& about_pods() const {
+    const bool before = min_sizes && !last->earlier_rounds.empty();
+    return before ? last->earlier_rounds.back() : last->scale_up;
+  }
   bool everybody_helped() const;  // no pod is left that nothing helps, and every removal drains
 };
 

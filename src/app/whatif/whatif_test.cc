@@ -150,6 +150,15 @@ TEST_F(WhatIfTest, AStatefulSetWithoutItsStorageClassIsSaid) {
   EXPECT_THAT(plan.notes, Contains(HasSubstr("storage class of the volume claim template data")));
 }
 
+TEST_F(WhatIfTest, EnforcedMinimalSizesDoNotHideThePodsThatWait) {
+  what_if.groups = MUST(GroupsFromNodes(what_if.cluster.nodes, {"4:5:general", "0:3:ml"}));
+  what_if.flags.options.enforce_node_group_min_size = true;
+  const WhatIfPlan plan = Plan();
+  EXPECT_EQ(Target(plan, "general"), 4);
+  EXPECT_FALSE(plan.everybody_helped());
+  EXPECT_THAT(AsText(plan, false), HasSubstr("its request of cpu were 500m smaller"));
+}
+
 TEST_F(WhatIfTest, TheHorizonEndsIt) {
   what_if.horizon = std::chrono::minutes(1);
   const WhatIfPlan plan = Plan();

@@ -232,7 +232,7 @@ std::string AsText(const WhatIfPlan& plan, bool whole) {
          " of simulated time: new nodes are up at once, pods are bound, timers run out" +
          (plan.settled ? "" : "; more would follow, --horizon looks further") + ")\n";
   if (plan.last != nullptr) {
-    const report::ScaleUp& up = plan.last->scale_up;
+    const report::ScaleUp& up = plan.about_pods();
     ShowUnhelped(up, up.unhelped, "Pods that nothing helps", whole, out);
     ShowUnhelped(up, up.unserved, "Pods that a group would take if a limit let it grow", whole,
                  out);
