@@ -167,6 +167,11 @@ Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe des
 // The world may have moved on since the plan: nothing is deleted on yesterday's word.
 Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
                             std::vector<cluster::PodPtr>& pods) {
+  const cluster::NodePtr object = parts_.world.FindNode(node.node);
+  if (parts_.options.deviations.fuses && object != nullptr && !HasToBeDeletedTaint(*object)) {
+    return Unavailable("the view of the cluster is from before \"" + node.node +
+                       "\" was marked, and may miss pods");
+  }
   std::vector<const model::Pod*> listed;
   for (const cluster::World::PodEntry* entry : parts_.world.BoundTo(node.node)) {
     if (parts_.counts && !parts_.counts(*entry->pod)) continue;
@@ -197,8 +202,25 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
   return Status::Ok();
 }
 
+// A look at a view from before the taint proves nothing: pods may have come until the scheduler saw
+// it. Where the view is behind, it is given some time to show what we wrote.
+Task<void> Actuator::WaitForView(std::vector<std::string> nodes) {
+  const auto shows = [this](const std::string& name) {
+    const cluster::NodePtr node = parts_.world.FindNode(name);
+    return node == nullptr || HasToBeDeletedTaint(*node);
+  };
+  const TimePoint give_up = parts_.executor.clock().Now() + kTaintSeenWithin;
+  while (!std::ranges::all_of(nodes, shows) && parts_.executor.clock().Now() < give_up)
+    co_await parts_.executor.Sleep(std::chrono::seconds(1));
+}
+
 Task<void> Actuator::DeleteBatch(DeletionBatch batch, bool drain) {
   if (DelayAfterTaint() > Duration::zero()) co_await parts_.executor.Sleep(DelayAfterTaint());
+  if (parts_.options.deviations.fuses) {
+    std::vector<std::string> names;
+    for (const RemovableNode& node : batch.nodes) names.push_back(node.node);
+    co_await WaitForView(std::move(names));
+  }
   for (RemovableNode& node : batch.nodes) {
     std::vector<cluster::PodPtr> pods;
     const Status status = StillMayGo(node, drain, pods);

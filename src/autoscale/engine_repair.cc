@@ -24,6 +24,9 @@ std::vector<cloud::NodeRef> Engine::WholeOrNothing(const std::string& group,
 }
 
 Task<void> Engine::RemoveLongUnregistered(PassState& pass) {
+  // On a view that is behind, the very nodes that these machines became may be missing.
+  const Deviations& fuses = parts_.options.deviations;
+  if (fuses.fuses && parts_.view_age && parts_.view_age() > fuses.fuse_max_view_age) co_return;
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
     std::vector<cloud::NodeRef> machines;
     for (const auto& machine : state_.LongUnregistered(group.id, pass.now)) {

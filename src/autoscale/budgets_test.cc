@@ -1,0 +1,99 @@
+#include "autoscale/budgets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace coppice::autoscale {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<RemovableNode> Nodes(const std::string& group, int count) {
+  std::vector<RemovableNode> nodes;
+  for (int i = 0; i < count; ++i)
+    nodes.push_back({.node = group + std::to_string(i + 1), .group = group});
+  return nodes;
+}
+
+std::vector<RemovableNode> Both(std::vector<RemovableNode> a, std::vector<RemovableNode> b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// "a:2" for two nodes of group a, "z:3!" for a group that goes whole with three.
+std::vector<std::string> Print(const std::vector<DeletionBatch>& batches) {
+  std::vector<std::string> all;
+  for (const DeletionBatch& batch : batches) {
+    all.push_back(batch.group + ":" + std::to_string(batch.nodes.size()) +
+                  (batch.whole_group > 0 ? "!" : ""));
+  }
+  return all;
+}
+
+class BudgetsTest : public testing::Test {
+ protected:
+  CroppedDeletions Crop(NodesToDelete nodes, DeletionsInProgress deleting = {}) {
+    return CropToBudgets(nodes, deleting, options, [this](std::string_view group) {
+      const auto facts = groups.find(group);
+      return facts == groups.end() ? GroupFacts{.target = 100, .registered = 100} : facts->second;
+    });
+  }
+
+  Options options;  // ten at once, one of them drained
+  std::map<std::string, GroupFacts, std::less<>> groups;
+};
+
+TEST_F(BudgetsTest, EmptyNodesFillTheBudgetGroupByGroup) {
+  const auto cropped = Crop({.empty = Both(Nodes("a", 7), Nodes("b", 7)), .drain = {}});
+  EXPECT_THAT(Print(cropped.empty), ElementsAre("a:7", "b:3"));
+  EXPECT_THAT(cropped.drain, IsEmpty());
+}
+
+TEST_F(BudgetsTest, DrainsHaveABudgetOfTheirOwnWithinTheWhole) {
+  options.max_drain_parallelism = 3;
+  EXPECT_THAT(Print(Crop({.empty = Nodes("a", 4), .drain = Nodes("b", 9)}).drain),
+              ElementsAre("b:3"));
+  EXPECT_THAT(Print(Crop({.empty = Nodes("a", 9), .drain = Nodes("b", 9)}).drain),
+              ElementsAre("b:1"));
+  EXPECT_THAT(Crop({.empty = Nodes("a", 10), .drain = Nodes("b", 9)}).drain, IsEmpty());
+}
+
+TEST_F(BudgetsTest, WhatIsUnderWayIsSpent) {
+  DeletionsInProgress deleting;
+  deleting.empty = {"x1", "x2", "x3", "x4", "x5", "x6", "x7"};
+  deleting.drained = {"y1"};
+  const auto cropped = Crop({.empty = Nodes("a", 5), .drain = Nodes("b", 1)}, deleting);
+  EXPECT_THAT(Print(cropped.empty), ElementsAre("a:2"));
+  EXPECT_THAT(cropped.drain, IsEmpty());
+}
+
+TEST_F(BudgetsTest, AnAllOrNothingGroupGoesWholeAndFirst) {
+  groups["z"] = {.all_or_nothing = true, .target = 4, .registered = 4};
+  const auto cropped = Crop({.empty = Both(Nodes("a", 9), Nodes("z", 4)), .drain = {}});
+  EXPECT_THAT(Print(cropped.empty), ElementsAre("z:4!", "a:6"));
+}
+
+TEST_F(BudgetsTest, APartOfAnAllOrNothingGroupDoesNotGo) {
+  groups["z"] = {.all_or_nothing = true, .target = 4, .registered = 4};
+  EXPECT_THAT(Crop({.empty = Nodes("z", 3), .drain = {}}).empty, IsEmpty());
+}
+
+TEST_F(BudgetsTest, OneAllOrNothingGroupMayBeLargerThanTheBudget) {
+  groups["y"] = {.all_or_nothing = true, .target = 20, .registered = 20};
+  groups["z"] = {.all_or_nothing = true, .target = 20, .registered = 20};
+  const auto cropped = Crop({.empty = Both(Nodes("y", 20), Nodes("z", 20)), .drain = {}});
+  EXPECT_THAT(Print(cropped.empty), ElementsAre("y:20!"));
+}
+
+TEST_F(BudgetsTest, ItsEmptyAndItsOccupiedNodesGoTogether) {
+  options.max_drain_parallelism = 5;
+  groups["z"] = {.all_or_nothing = true, .target = 4, .registered = 4};
+  const auto cropped = Crop({.empty = Nodes("z", 2), .drain = Nodes("z", 2)});
+  EXPECT_THAT(Print(cropped.empty), ElementsAre("z:2!"));
+  EXPECT_THAT(Print(cropped.drain), ElementsAre("z:2!"));
+  EXPECT_EQ(cropped.drain[0].whole_group, 4);
+}
+
+}  // namespace
+}  // namespace coppice::autoscale

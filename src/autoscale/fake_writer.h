@@ -1,0 +1,55 @@
+// FakeWriter: an API server for tests of who writes: says yes unless told otherwise, and remembers.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cluster/writer.h"
+
+namespace coppice::autoscale {
+
+class FakeWriter final : public cluster::Writer {
+ public:
+  struct Eviction {
+    std::string pod;
+    int64_t grace = 0;
+    TimePoint at;
+    friend bool operator==(const Eviction&, const Eviction&) = default;
+  };
+
+  explicit FakeWriter(const Clock& clock) : clock_(clock) {}
+
+  std::function<Status(const std::string& node)> on_change;
+  std::function<Status(const std::string& pod)> on_evict;
+  std::map<std::string, std::string> where;  // pod: node; a pod that is evicted goes at once
+  bool stays = false;                        // evictions are accepted, and nobody goes
+
+  std::vector<Eviction> evictions;
+  std::vector<cluster::Event> events;
+  std::vector<std::pair<std::string, cluster::NodeChange>> changes;
+
+  Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override {
+    changes.emplace_back(node, change);
+    co_return on_change ? on_change(node) : Status::Ok();
+  }
+  Task<Status> Evict(cluster::PodName pod, int64_t grace) override {
+    const Status status = on_evict ? on_evict(pod.name) : Status::Ok();
+    evictions.push_back({pod.name, grace, clock_.Now()});
+    if (status.ok() && !stays) where.erase(pod.name);
+    co_return status;
+  }
+  Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override {
+    const auto it = where.find(pod.name);
+    if (it == where.end()) co_return std::optional<std::string>();
+    co_return std::optional<std::string>(it->second);
+  }
+  void Emit(cluster::Event event) override { events.push_back(std::move(event)); }
+
+ private:
+  const Clock& clock_;
+};
+
+}  // namespace coppice::autoscale

@@ -1,0 +1,257 @@
+#include "test/simulation/invariants.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace coppice::simulation {
+namespace {
+
+using std::chrono::minutes;
+
+constexpr char kToBeDeleted[] = "ToBeDeletedByClusterAutoscaler";
+constexpr char kSafeToEvict[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+
+bool IsDaemon(const model::Pod& pod) {
+  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
+  return owner != nullptr && owner->kind == "DaemonSet";
+}
+
+// By construction of the load: pods of nobody, and those that say so.
+bool MustNotMove(const model::Pod& pod) {
+  if (model::ControllerOf(pod.metadata) == nullptr) return true;
+  const std::string* safe = pod.metadata.annotations.Find(kSafeToEvict);
+  return safe != nullptr && *safe == "false";
+}
+
+bool IsMarked(const model::Node& node) {
+  return std::ranges::any_of(node.spec.taints,
+                             [](const model::Taint& taint) { return taint.key == kToBeDeleted; });
+}
+
+}  // namespace
+
+Invariants::Invariants(sim::Model& model, autoscale::Options options, Broken broken)
+    : model_(model), options_(std::move(options)), broken_(std::move(broken)) {
+  model_.cloud.hooks.created = [this](const cloud::Machine& machine) { Created(machine); };
+  model_.cloud.hooks.deleted = [this](const cloud::ProviderId& id) { Deleted(id); };
+}
+
+const cloud::GroupConfig* Invariants::GroupOf(const cloud::Machine& machine) const {
+  const auto tag = machine.tags.find(cloud::kGroupTag);
+  if (tag == machine.tags.end()) return nullptr;
+  const auto it = std::ranges::find(model_.groups(), tag->second, &cloud::GroupConfig::name);
+  return it == model_.groups().end() ? nullptr : &*it;
+}
+
+void Invariants::Created(const cloud::Machine& machine) {
+  const cloud::GroupConfig* group = GroupOf(machine);
+  if (group == nullptr) {
+    broken_("machine " + machine.name + " was ordered for no group that there is");
+    return;
+  }
+  const int count = model_.MachinesIn(group->name);
+  if (count > group->max_size) {
+    broken_("group " + group->name + " has " + std::to_string(count) +
+            " machines, its maximum is " + std::to_string(group->max_size));
+  }
+}
+
+void Invariants::Deleted(const cloud::ProviderId& id) {
+  ours_.insert(id);
+  const auto known = known_.find(id);
+  const cloud::GroupConfig* group = known == known_.end() ? nullptr : GroupOf(known->second);
+  if (group != nullptr && model_.cloud.Fails(id)) {
+    const auto latest = latest_.find(group->name);
+    if (latest != latest_.end()) {
+      const Order& order = *latest->second;
+      without_machine_ += 1 + order.pods / static_cast<size_t>(std::max(1, order.machines));
+    }
+  }
+  const auto nodes = model_.cluster.objects().Nodes();
+  const auto node =
+      std::ranges::find_if(nodes, [&](const sim::NodePtr& n) { return n->spec.provider_id == id; });
+  if (node == nodes.end()) return;  // it never became one
+  for (const auto* entry : model_.cluster.objects().BoundTo((*node)->metadata.name)) {
+    const model::Pod& pod = *entry->pod;
+    if (IsDaemon(pod) || pod.metadata.deletion_timestamp || pod.status.phase == "Succeeded" ||
+        pod.status.phase == "Failed") {
+      continue;
+    }
+    broken_("node " + (*node)->metadata.name + " was deleted under " +
+            (MustNotMove(pod) ? "a pod that must not move: " : "a running pod: ") +
+            pod.metadata.name);
+  }
+  if (group == nullptr) return;
+  // What vanished a moment ago nobody can know of yet.
+  const TimePoint now = model_.agenda.Now();
+  const auto unknown = std::ranges::count_if(vanished_, [&](const auto& v) {
+    return v.second == group->name && v.first + minutes(10) > now;
+  });
+  const int count = model_.MachinesIn(group->name) + static_cast<int>(unknown);
+  if (count < group->min_size) {
+    broken_("group " + group->name + " was left with " + std::to_string(count) +
+            " machines, its minimum is " + std::to_string(group->min_size));
+  }
+}
+
+void Invariants::CheckDoubleOrders(const report::PassReport& pass) {
+  std::set<std::string> pending;
+  for (const sim::PodPtr& pod : model_.Pending()) pending.insert(pod->metadata.uid);
+  // Demand grew: what was ordered for some may have gone to others.
+  if (!std::ranges::includes(pending_, pending)) ++epoch_;
+  pending_ = pending;
+  // Limits and failures make an order smaller than its pods need.
+  if (!pass.scale_up.failed_groups.empty() || !pass.error.empty() ||
+      !pass.scale_down.removed.empty() || !pass.scale_down.outcomes.empty()) {
+    ++epoch_;
+  }
+  if (pass.status) {
+    for (const report::GroupStatus& group : pass.status->groups) {
+      if (group.scale_up == "Backoff" || group.counts.long_unregistered > 0) ++epoch_;
+    }
+  }
+  if (pass.scale_up.result != report::ScaleUpResult::kSuccessful || pass.scale_up.resizes.empty()) {
+    return;
+  }
+  bool capped = false;
+  auto order = std::make_shared<Order>();
+  *order = {epoch_, pass.at, pass.scale_up.resizes.front().group, pass.scale_up.triggered.size()};
+  for (const report::GroupResize& resize : pass.scale_up.resizes) {
+    capped = capped || resize.to >= resize.max;
+    order->machines += resize.to - resize.from;
+    latest_[resize.group] = order;
+  }
+  std::set<std::string> owners;
+  for (const auto& pod : pass.scale_up.triggered) {
+    const model::OwnerReference* owner = model::ControllerOf(pod->metadata);
+    owners.insert(owner == nullptr ? pod->metadata.name : owner->name);
+  }
+  order->mixed = owners.size() > 1;
+  const Duration patience = options_.group_defaults.max_node_provision_time;
+  for (const auto& pod : pass.scale_up.triggered) {
+    if (!pod->spec.node_name.empty()) continue;  // of a node that is being drained
+    const auto before = ordered_.find(pod->metadata.uid);
+    if (before != ordered_.end() && before->second->epoch == epoch_ &&
+        before->second->at + patience > pass.at) {
+      Order& first = *before->second;
+      if (without_machine_ > 0) {
+        --without_machine_;
+      } else if (++first.pods_again > (first.mixed ? std::max<size_t>(1, first.pods / 4) : 0)) {
+        // What was packed by size for the order is packed by age when it is checked again, as
+        // upstream does: of pods of several sizes some may not fit then.
+        broken_("a machine of group " + order->group + " was ordered for pod " +
+                pod->metadata.name + ", for which one of group " + first.group + " is on its way");
+      }
+    }
+    if (capped) {
+      ordered_.erase(pod->metadata.uid);
+    } else {
+      ordered_[pod->metadata.uid] = order;
+    }
+  }
+}
+
+void Invariants::CheckReasons(const report::PassReport& pass, const app::ModelHost& host) {
+  const report::ScaleUp& up = pass.scale_up;
+  std::set<std::string> spoken_of;
+  for (const auto& pod : up.triggered) spoken_of.insert(pod->metadata.uid);
+  for (const auto& pod : up.awaiting) spoken_of.insert(pod->metadata.uid);
+  for (const auto& unhelped : up.unhelped) {
+    for (const auto& pod : unhelped.pods) spoken_of.insert(pod->metadata.uid);
+  }
+  for (const auto& unserved : up.unserved) {
+    for (const auto& pod : unserved.pods) spoken_of.insert(pod->metadata.uid);
+  }
+  // An error is a reason, a cool-down is one, and so is a node on its way.
+  const bool excused = !pass.error.empty() || !up.error.empty() || !pass.upcoming.empty() ||
+                       up.result == report::ScaleUpResult::kInCooldown ||
+                       (pass.status && !pass.status->healthy);
+  std::map<std::string, TimePoint> silent;
+  for (const auto* entry : host.world().Unbound()) {
+    const model::Pod& pod = *entry->pod;
+    if (pod.metadata.deletion_timestamp || spoken_of.contains(pod.metadata.uid)) continue;
+    const bool refused = std::ranges::any_of(pod.status.conditions, [](const auto& condition) {
+      return condition.reason == "Unschedulable";
+    });
+    if (!refused || excused) continue;
+    const auto before = silent_.find(pod.metadata.uid);
+    const TimePoint since = before == silent_.end() ? pass.at : before->second;
+    silent[pod.metadata.uid] = since;
+    // Where it fits now the scheduler puts it within a pass, unless the view is behind.
+    if (pass.at - since > minutes(8)) {
+      broken_("pod " + pod.metadata.name + " has been waiting for " +
+              std::to_string((pass.at - since) / minutes(1)) + " minutes without a word");
+      silent[pod.metadata.uid] = pass.at;
+    }
+  }
+  silent_ = std::move(silent);
+}
+
+void Invariants::CheckOrphans() {
+  const TimePoint now = model_.agenda.Now();
+  std::set<std::string> registered;
+  std::map<std::string, TimePoint> marked;
+  for (const sim::NodePtr& node : model_.cluster.objects().Nodes()) {
+    registered.insert(node->spec.provider_id);
+    if (!IsMarked(*node)) continue;
+    const auto before = marked_.find(node->metadata.name);
+    marked[node->metadata.name] = before == marked_.end() ? now : before->second;
+    if (now - marked[node->metadata.name] > std::chrono::hours(2)) {
+      broken_("node " + node->metadata.name + " has been marked for deletion for two hours");
+      marked[node->metadata.name] = now;
+    }
+  }
+  marked_ = std::move(marked);
+
+  std::map<cloud::ProviderId, cloud::Machine> machines;
+  std::map<cloud::ProviderId, TimePoint> alone;
+  for (const cloud::Machine& machine : model_.cloud.Truth()) {
+    if (machine.state == cloud::MachineState::kDeleting) continue;
+    machines[machine.id] = machine;
+    if (registered.contains(machine.id)) continue;
+    const auto before = alone_.find(machine.id);
+    alone[machine.id] = before == alone_.end() ? now : before->second;
+    const cloud::GroupConfig* group = GroupOf(machine);
+    const Duration patience = 2 * options_.group_defaults.max_node_provision_time + minutes(60);
+    // At its minimum a group keeps even machines that do not join: upstream's rule.
+    if (group != nullptr && model_.MachinesIn(group->name) <= group->min_size) continue;
+    if (now - alone[machine.id] > patience) {
+      broken_("machine " + machine.name + " has been without a node for " +
+              std::to_string((now - alone[machine.id]) / minutes(1)) + " minutes");
+      alone[machine.id] = now;
+    }
+  }
+  alone_ = std::move(alone);
+  for (const auto& [id, machine] : known_) {
+    if (machines.contains(id) || ours_.contains(id)) continue;
+    if (const cloud::GroupConfig* group = GroupOf(machine))
+      vanished_.emplace_back(now, group->name);
+    SupplyShrank();
+  }
+  while (!vanished_.empty() && vanished_.front().first + minutes(15) < now) vanished_.pop_front();
+  ours_.clear();
+  known_ = std::move(machines);
+}
+
+void Invariants::AfterPass(const report::PassReport& pass, const app::ModelHost& host) {
+  CheckOrphans();  // first: it sees what has failed and what is lost
+  CheckDoubleOrders(pass);
+  CheckReasons(pass, host);
+}
+
+void Invariants::Healed() {
+  for (const sim::PodPtr& pod : model_.Pending())
+    broken_("pod " + pod->metadata.name + " still waits, long after everything works again");
+  std::set<std::string> registered;
+  for (const sim::NodePtr& node : model_.cluster.objects().Nodes())
+    registered.insert(node->spec.provider_id);
+  for (const cloud::Machine& machine : model_.cloud.Truth()) {
+    const cloud::GroupConfig* group = GroupOf(machine);
+    if (group != nullptr && model_.MachinesIn(group->name) <= group->min_size) continue;
+    if (machine.state == cloud::MachineState::kRunning && !registered.contains(machine.id))
+      broken_("machine " + machine.name + " never became a node, and nobody took it away");
+  }
+}
+
+}  // namespace coppice::simulation

@@ -1,0 +1,72 @@
+// What must hold after every pass of the autoscaler, whatever goes wrong around it. Checked against
+// the truth of the model, and never with the engine's own code.
+//
+//   - no machine is deleted under a pod that must not move, nor under any running pod;
+//   - no group above its maximum or below its minimum by our hand;
+//   - no machine is ordered twice for the same pods;
+//   - nothing is orphaned: every machine becomes a node or goes, no node stays marked for deletion;
+//   - every pending pod has a reason or an order.
+
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/model_host.h"
+#include "report/pass_report.h"
+#include "sim/model.h"
+
+namespace coppice::simulation {
+
+class Invariants {
+ public:
+  using Broken = std::function<void(const std::string& what)>;
+  Invariants(sim::Model& model, autoscale::Options options, Broken broken);
+
+  // After each pass. `stale`: the engine knew that its view was old.
+  void AfterPass(const report::PassReport& pass, const app::ModelHost& host);
+  // The surroundings got worse: what was ordered before may not be enough any more.
+  void SupplyShrank() { ++epoch_; }
+
+  // After a long time without faults: everybody is served and nothing is left over.
+  void Healed();
+
+ private:
+  void Created(const cloud::Machine& machine);
+  void Deleted(const cloud::ProviderId& id);
+  void CheckDoubleOrders(const report::PassReport& pass);
+  void CheckReasons(const report::PassReport& pass, const app::ModelHost& host);
+  void CheckOrphans();
+  const cloud::GroupConfig* GroupOf(const cloud::Machine& machine) const;
+
+  sim::Model& model_;
+  const autoscale::Options options_;
+  const Broken broken_;
+  uint64_t epoch_ = 0;
+  std::set<std::string> pending_;  // uids, at the end of the last pass
+  struct Order {
+    uint64_t epoch = 0;
+    TimePoint at = {};
+    std::string group = {};
+    size_t pods = 0;
+    int machines = 0;
+    bool mixed = false;     // pods of several sizes
+    size_t pods_again = 0;  // for whom another one was ordered
+  };
+  size_t without_machine_ = 0;  // pods whose machine has failed, and that may be bought for again
+  std::map<std::string, std::shared_ptr<Order>> ordered_;   // by uid of the pod
+  std::map<std::string, std::shared_ptr<Order>> latest_;    // by group
+  std::map<std::string, TimePoint> silent_;                 // pods without a word, since
+  std::map<cloud::ProviderId, TimePoint> alone_;            // machines without a node, since
+  std::map<std::string, TimePoint> marked_;                 // nodes marked for deletion, since
+  std::deque<std::pair<TimePoint, std::string>> vanished_;  // group
+  std::map<cloud::ProviderId, cloud::Machine> known_;       // machines at the last look
+  std::set<cloud::ProviderId> ours_;                        // deleted by us since
+};
+
+}  // namespace coppice::simulation
