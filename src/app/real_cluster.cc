@@ -16,6 +16,7 @@
 #include "app/autoscaler_metrics.h"
 #include "app/cluster_dump.h"
 #include "app/dry_run_writer.h"
+#include "app/flag_log.h"
 #include "app/guarded_groups.h"
 #include "app/health_check.h"
 #include "app/loop_trigger.h"
@@ -369,6 +370,8 @@ class RealCluster {
     if (acts) {
       const Deadline flushed = Deadline::In(clock_, std::chrono::seconds(2));
       co_await events_->Flush(flushed);
+      while (writing_status_ && !flushed.Passed(clock_))
+        co_await executor_->Sleep(std::chrono::milliseconds(20));
       if (WritesStatus()) {
         const Status deleted = co_await kube_writer_->DeleteConfigMap(
             flags_.options.namespace_, flags_.options.status_config_map_name);
@@ -424,8 +427,7 @@ int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins) {
   signal(SIGPIPE, SIG_IGN);
   // Never destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = *new SystemClock;
-  const LogLevel level = flags.verbosity >= 5 ? LogLevel::kDebug : LogLevel::kInfo;
-  const Log& log = *new Log(Log::ToStderr(clock, level));
+  const Log& log = *new Log(LogFrom(flags, clock));
   grpc::RouteLibraryLog(log);
   RealCluster cluster(flags, plugins, clock, log);
   if (const Status connected = cluster.Connect(); !connected.ok()) {

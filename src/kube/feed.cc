@@ -9,6 +9,7 @@ namespace coppice::kube {
 namespace {
 
 constexpr Duration kSyncPoll = std::chrono::milliseconds(20);
+constexpr Duration kTellEvery = std::chrono::seconds(10);
 
 // Pods that have ended take no room and hold no node.
 constexpr char kLivePods[] = "status.phase!=Succeeded,status.phase!=Failed";
@@ -123,16 +124,24 @@ bool ClusterFeed::synced() const {
   return std::ranges::all_of(reflectors_, [](const auto& r) { return r->synced(); });
 }
 
+std::string ClusterFeed::Missing() const {
+  std::vector<std::string> missing;
+  for (const auto& reflector : reflectors_) {
+    if (reflector->synced()) continue;
+    const Status& trouble = reflector->trouble();
+    missing.push_back(reflector->kind() + (trouble.ok() ? "" : " (" + trouble.message() + ")"));
+  }
+  return Join(missing, ", ");
+}
+
 Task<Status> ClusterFeed::WaitUntilSynced(Deadline deadline) {
+  const Clock& clock = client_.executor().clock();
+  TimePoint tell = clock.Now() + kTellEvery;
   while (!synced()) {
-    if (deadline.Passed(client_.executor().clock())) {
-      std::vector<std::string> missing;
-      for (const auto& reflector : reflectors_) {
-        if (reflector->synced()) continue;
-        const Status& trouble = reflector->trouble();
-        missing.push_back(reflector->kind() + (trouble.ok() ? "" : " (" + trouble.message() + ")"));
-      }
-      co_return DeadlineExceeded("not seen yet: " + Join(missing, ", "));
+    if (deadline.Passed(clock)) co_return DeadlineExceeded("not seen yet: " + Missing());
+    if (clock.Now() >= tell) {
+      log_.Info("waiting until the cluster has been read", {{"missing", Missing()}});
+      tell = clock.Now() + kTellEvery;
     }
     co_await client_.executor().Sleep(kSyncPoll);
   }

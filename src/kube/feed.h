@@ -33,6 +33,7 @@ class ClusterFeed {
   // Until every kind has been seen whole, or `deadline`; then the failure names what is missing.
   Task<Status> WaitUntilSynced(Deadline deadline);
   bool synced() const;
+  std::string Missing() const;  // the kinds that have not been seen yet, and why
 
   // How old the view of nodes and pods may be; zero when they were heard of just now.
   Duration view_age() const;

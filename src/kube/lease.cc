@@ -44,27 +44,21 @@ Status LeaderLease::MayWrite() const {
 
 Deadline LeaderLease::Within(Deadline deadline) const { return deadline.Earlier({until()}); }
 
-void LeaderLease::See(std::string_view body) {
-  const Json json = Json::parse(body, nullptr, false);
-  if (!json.is_object()) return;
-  raw_ = body;
+LeaseRecord ReadLease(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return {};
   const Json spec = Object(json, "spec");
-  const Record record{Text(spec, "holderIdentity"), Number(spec, "leaseDurationSeconds"),
-                      Text(spec, "acquireTime"), Text(spec, "renewTime"),
-                      Number(spec, "leaseTransitions")};
-  if (record == seen_) return;
-  seen_ = record;
-  seen_at_ = client_.executor().clock().Now();
+  return {Text(spec, "holderIdentity"), Number(spec, "leaseDurationSeconds"),
+          Text(spec, "acquireTime"), Text(spec, "renewTime"), Number(spec, "leaseTransitions")};
 }
 
-Request LeaderLease::PutRequest(const Record& record) const {
-  Json json = Json::parse(raw_.empty() ? "{}" : raw_, nullptr, false);
-  if (!json.is_object()) json = Json::object();
-  const bool create = raw_.empty();
-  if (create) {
-    json["apiVersion"] = "coordination.k8s.io/v1";
-    json["kind"] = "Lease";
-    json["metadata"] = {{"name", options_.name}, {"namespace", options_.namespace_}};
+std::string WriteLease(std::string_view text, const LeaseRecord& record,
+                       const std::string& namespace_, const std::string& name) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    json = {{"apiVersion", "coordination.k8s.io/v1"},
+            {"kind", "Lease"},
+            {"metadata", {{"name", name}, {"namespace", namespace_}}}};
   }
   Json& spec = json["spec"];
   if (!spec.is_object()) spec = Json::object();
@@ -73,16 +67,29 @@ Request LeaderLease::PutRequest(const Record& record) const {
   spec["acquireTime"] = record.acquire_time;
   spec["renewTime"] = record.renew_time;
   spec["leaseTransitions"] = record.transitions;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void LeaderLease::See(std::string_view body) {
+  raw_ = body;
+  const LeaseRecord record = ReadLease(body);
+  if (record == seen_) return;
+  seen_ = record;
+  seen_at_ = client_.executor().clock().Now();
+}
+
+Request LeaderLease::PutRequest(const LeaseRecord& record) const {
+  const bool create = raw_.empty();
   Request request;
   request.method = create ? "POST" : "PUT";
   request.path = create ? path_ : path_ + "/" + options_.name;
-  request.body = json.dump();
+  request.body = WriteLease(raw_, record, options_.namespace_, options_.name);
   request.limited = false;
   request.repeatable = false;  // rounds repeat it, with what they have seen since
   return request;
 }
 
-Task<Result<bool>> LeaderLease::Write(Request request, Record record, TimePoint began) {
+Task<Result<bool>> LeaderLease::Write(Request request, LeaseRecord record, TimePoint began) {
   const Deadline deadline = Deadline::In(client_.executor().clock(), request.timeout);
   CO_TRY(const Answer answer, co_await client_.Send(std::move(request), deadline));
   // Somebody was faster. What he wrote is seen in the next round.
@@ -127,7 +134,7 @@ Task<Result<bool>> LeaderLease::TryOnce(Duration timeout) {
   }
   const TimePoint now = client_.executor().clock().Now();
   const bool mine = !raw_.empty() && seen_.holder == options_.identity;
-  Record record;
+  LeaseRecord record;
   record.holder = options_.identity;
   record.duration_seconds =
       std::chrono::duration_cast<std::chrono::seconds>(options_.lease_duration).count();
@@ -189,7 +196,7 @@ Task<void> LeaderLease::Release() {
   if (!leads() || raw_.empty()) co_return;
   GiveUp();
   const std::string now = wire::FormatRfc3339Micro(client_.executor().clock().Now());
-  Record record;
+  LeaseRecord record;
   record.duration_seconds = 1;  // as client-go: the shortest that is valid
   record.acquire_time = now;
   record.renew_time = now;

@@ -27,6 +27,20 @@ struct LeaseOptions {
   Duration retry_period = std::chrono::seconds(2);
 };
 
+// What a Lease's JSON says; the empty record for anything else.
+struct LeaseRecord {
+  std::string holder;
+  int64_t duration_seconds = 0;
+  std::string acquire_time;
+  std::string renew_time;
+  int64_t transitions = 0;
+  friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
+};
+LeaseRecord ReadLease(std::string_view json);
+// The Lease as it came with this record in it, and nothing else changed; from "" a new one.
+std::string WriteLease(std::string_view json, const LeaseRecord& record,
+                       const std::string& namespace_, const std::string& name);
+
 class LeaderLease {
  public:
   LeaderLease(LeaseOptions options, Client& client, const Log& log);
@@ -48,28 +62,20 @@ class LeaderLease {
   const std::string& holder() const { return seen_.holder; }  // as last seen
 
  private:
-  struct Record {
-    std::string holder;
-    int64_t duration_seconds = 0;
-    std::string acquire_time;
-    std::string renew_time;
-    int64_t transitions = 0;
-    friend bool operator==(const Record&, const Record&) = default;
-  };
   // One round: true if the lease is ours now.
   Task<Result<bool>> TryOnce(Duration timeout);
-  Task<Result<bool>> Write(Request request, Record record, TimePoint began);
+  Task<Result<bool>> Write(Request request, LeaseRecord record, TimePoint began);
   void See(std::string_view body);
   TimePoint until() const { return TimePoint(Duration(ours_until_.load())); }
   void GiveUp() { ours_until_ = 0; }
-  Request PutRequest(const Record& record) const;
+  Request PutRequest(const LeaseRecord& record) const;
 
   LeaseOptions options_;
   Client& client_;
   const Log& log_;
   std::string path_;
   std::string raw_;  // the whole object as the server has it: what we do not know survives
-  Record seen_;
+  LeaseRecord seen_;
   TimePoint seen_at_;                    // when `seen_` last changed, on our clock
   std::atomic<int64_t> ours_until_ = 0;  // nanoseconds since 1970; 0: not ours
 };

@@ -206,7 +206,10 @@ class CurlMulti final : public MultiClient {
     set(CURLOPT_URL, request.http.url.c_str());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-    set(CURLOPT_PIPEWAIT, 1L);  // rather one HTTP/2 connection than one per request
+    // Rather one HTTP/2 connection than one per request. Not without TLS: there is no negotiation
+    // that would tell libcurl that the connection is not one to share, and the others would wait
+    // for a stream that never ends.
+    if (request.http.url.starts_with("https:")) set(CURLOPT_PIPEWAIT, 1L);
     set(CURLOPT_NOSIGNAL, 1L);
     if (request.timeout > Duration::zero())
       set(CURLOPT_TIMEOUT_MS, std::max(1L, millis(request.timeout)));

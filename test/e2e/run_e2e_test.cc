@@ -1,0 +1,226 @@
+// `coppice run` as a process: the real binary, a cloud over HTTP, and an API server that we have in
+// our hands, so that this runs everywhere. With the real control plane: cluster_e2e_test.
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "base/strings.h"
+#include "net/http_client.h"
+#include "test/e2e/child.h"
+#include "test/e2e/played_cloud.h"
+#include "test/support/fake_api_server.h"
+#include "test/support/test_certificates.h"
+
+namespace coppice::test {
+namespace {
+
+using Json = FakeApiServer::Json;
+using testing::HasSubstr;
+constexpr char kNodes[] = "/api/v1/nodes";
+constexpr char kPods[] = "/api/v1/pods";
+constexpr char kLeases[] = "/apis/coordination.k8s.io/v1/leases";
+
+constexpr char kCloud[] = R"(clusterTag: e2e
+nodeGroups:
+  - {name: pool, minSize: 0, maxSize: 10, flavor: flex-8-2, image: debian-12, zone: rma1, volumeSizeGB: 50, usePublicNetwork: true}
+)";
+
+class RunE2eTest : public testing::Test {
+ protected:
+  RunE2eTest() {
+    dir_.Write("cloud.yaml", kCloud);
+    dir_.Write("kubeconfig",
+               "current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\n"
+               "clusters: [{name: c, cluster: {server: '" +
+                   api_.url() + "'}}]\n");
+    // Kinds that the fake has never seen have no name there: one of each.
+    const std::vector<std::pair<std::string, std::string>> kinds = {
+        {"/apis/policy/v1/poddisruptionbudgets", "PodDisruptionBudget"},
+        {"/apis/apps/v1/daemonsets", "DaemonSet"},
+        {"/apis/apps/v1/replicasets", "ReplicaSet"},
+        {"/apis/apps/v1/statefulsets", "StatefulSet"},
+        {"/api/v1/replicationcontrollers", "ReplicationController"},
+        {"/apis/batch/v1/jobs", "Job"},
+        {"/api/v1/namespaces", "Namespace"},
+        {"/api/v1/services", "Service"},
+        {"/api/v1/persistentvolumeclaims", "PersistentVolumeClaim"},
+        {"/api/v1/persistentvolumes", "PersistentVolume"},
+        {"/apis/storage.k8s.io/v1/storageclasses", "StorageClass"},
+        {"/apis/storage.k8s.io/v1/csinodes", "CSINode"},
+        {"/apis/storage.k8s.io/v1/csidrivers", "CSIDriver"},
+        {"/apis/storage.k8s.io/v1/csistoragecapacities", "CSIStorageCapacity"},
+        {"/apis/storage.k8s.io/v1/volumeattachments", "VolumeAttachment"},
+        {"/api/v1/configmaps", "ConfigMap"},
+        {kNodes, "Node"},
+        {kPods, "Pod"}};
+    for (const auto& [path, kind] : kinds) {
+      api_.Put(path, kind, "first", Json::object(), "x");
+      api_.Delete(path, "first", "x");
+    }
+    cloud_ = std::make_unique<PlayedCloud>(dir_.At("kubeconfig"), std::chrono::milliseconds(200));
+  }
+
+  std::unique_ptr<Child> Start(const std::string& identity, std::vector<std::string> more = {}) {
+    std::vector<std::string> command = {COPPICE_BINARY,
+                                        "run",
+                                        "--kubeconfig=" + dir_.At("kubeconfig"),
+                                        "--cloud-provider=cloudscale",
+                                        "--cloud-config=" + dir_.At("cloud.yaml"),
+                                        "--address=127.0.0.1:0",
+                                        "--scan-interval=200ms",
+                                        "--scale-down-unneeded-time=1s",
+                                        "--scale-down-delay-after-add=0s",
+                                        "--node-delete-delay-after-taint=100ms",
+                                        "--kube-client-qps=100",
+                                        "--kube-client-burst=200",
+                                        "--logtostderr=true",
+                                        "--v=4"};
+    command.insert(command.end(), more.begin(), more.end());
+    auto environment = cloud_->Environment();
+    environment["COPPICE_LEASE_IDENTITY"] = identity;
+    return std::make_unique<Child>(command, environment);
+  }
+
+  void AddPods(int count) {
+    const std::string now = "2020-01-01T00:00:00Z";
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "web-" + std::to_string(i);
+      api_.Put(kPods, "Pod", name,
+               {{"metadata",
+                 {{"creationTimestamp", now},
+                  {"ownerReferences",
+                   {{{"apiVersion", "apps/v1"},
+                     {"kind", "ReplicaSet"},
+                     {"name", "web"},
+                     {"uid", "rs"},
+                     {"controller", true}}}}}},
+                {"spec",
+                 {{"containers",
+                   {{{"name", "c"},
+                     {"resources", {{"requests", {{"cpu", "500m"}, {"memory", "64Mi"}}}}}}}}}},
+                {"status",
+                 {{"phase", "Pending"},
+                  {"conditions",
+                   {{{"type", "PodScheduled"},
+                     {"status", "False"},
+                     {"reason", "Unschedulable"},
+                     {"lastTransitionTime", now}}}}}}},
+               "default");
+    }
+    api_.Put("/apis/apps/v1/replicasets", "ReplicaSet", "web",
+             {{"metadata", {{"uid", "rs"}}}, {"spec", {{"replicas", count}}}}, "default");
+  }
+
+  // Four pods of 500m to a node of two cores.
+  void Schedule(int count) {
+    std::map<std::string, int> used;
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "web-" + std::to_string(i);
+      Json pod = api_.Get(kPods, name, "default");
+      if (pod["spec"].contains("nodeName")) ++used[pod["spec"]["nodeName"]];
+    }
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "web-" + std::to_string(i);
+      Json pod = api_.Get(kPods, name, "default");
+      if (pod["spec"].contains("nodeName")) continue;
+      for (const std::string& server : cloud_->emulator().server_names()) {
+        if (used[server] >= 4 || api_.Get(kNodes, server).is_null()) continue;
+        ++used[server];
+        pod["spec"]["nodeName"] = server;
+        pod["status"] = {{"phase", "Running"}};
+        api_.Put(kPods, "Pod", name, pod, "default");
+        break;
+      }
+    }
+  }
+  int Running(int count) {
+    int running = 0;
+    for (int i = 0; i < count; ++i) {
+      const Json pod = api_.Get(kPods, "web-" + std::to_string(i), "default");
+      running += !pod.is_null() && pod["status"].value("phase", "") == "Running" ? 1 : 0;
+    }
+    return running;
+  }
+
+  bool Until(const std::function<bool()>& done, Duration limit = std::chrono::seconds(30)) {
+    const TimePoint give_up = clock_.Now() + limit;
+    while (!done() && clock_.Now() < give_up) clock_.SleepFor(std::chrono::milliseconds(20));
+    return done();
+  }
+
+  SystemClock clock_;
+  TempDirectory dir_;
+  FakeApiServer api_;
+  std::unique_ptr<PlayedCloud> cloud_;
+};
+
+TEST_F(RunE2eTest, PodsGetNodesAndEmptyNodesGo) {
+  const auto coppice = Start("a");
+  AddPods(12);
+  ASSERT_TRUE(Until([&] {
+    Schedule(12);
+    return Running(12) == 12;
+  })) << coppice->output();
+  EXPECT_EQ(cloud_->servers(), 3u) << coppice->output();
+  EXPECT_EQ(api_.Get(kLeases, "cluster-autoscaler", "kube-system")["spec"]["holderIdentity"], "a");
+  ASSERT_TRUE(Until([&] {
+    const Json map = api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system");
+    return !map.is_null() &&
+           map["data"]["status"].get<std::string>().find("ready: 3") != std::string::npos;
+  }));
+
+  for (int i = 0; i < 12; ++i) api_.Delete(kPods, "web-" + std::to_string(i), "default");
+  EXPECT_TRUE(Until([&] { return cloud_->servers() == 0; })) << coppice->output();
+  EXPECT_GT(api_.Count("PUT", "/api/v1/nodes/"), 0u);  // tainted before they went
+
+  coppice->Signal(SIGTERM);
+  EXPECT_EQ(coppice->Wait(), 0) << coppice->output();
+  EXPECT_EQ(api_.Get(kLeases, "cluster-autoscaler", "kube-system")["spec"]["holderIdentity"], "");
+  EXPECT_TRUE(api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system").is_null());
+}
+
+TEST_F(RunE2eTest, DryRunTouchesNothingAndSaysWhatItWouldDo) {
+  const auto coppice = Start("a", {"--dry-run"});
+  AddPods(3);
+  EXPECT_TRUE(coppice->WaitForLine("the cloud would have been changed").has_value())
+      << coppice->output();
+  EXPECT_EQ(cloud_->servers(), 0u);
+  coppice->Signal(SIGTERM);
+  EXPECT_EQ(coppice->Wait(), 0);
+  for (const char* method : {"POST", "PUT", "PATCH", "DELETE"})
+    EXPECT_EQ(api_.Count(method, ""), 0u) << method;
+}
+
+TEST_F(RunE2eTest, AnotherTakesOverWhenTheLeaderIsKilled) {
+  const std::vector<std::string> quick = {"--leader-elect-lease-duration=3s",
+                                          "--leader-elect-renew-deadline=2s",
+                                          "--leader-elect-retry-period=300ms"};
+  auto first = Start("first", quick);
+  ASSERT_TRUE(first->WaitForLine("the view of the cluster is complete").has_value());
+  const auto second = Start("second", quick);
+  ASSERT_TRUE(second->WaitForLine("waiting for the lease").has_value());
+  AddPods(6);
+  ASSERT_TRUE(Until([&] { return cloud_->servers() == 2; })) << first->output();
+  first->Signal(SIGKILL);
+  const TimePoint killed = clock_.Now();
+  ASSERT_TRUE(second->WaitForLine("\"leading\"").has_value());
+  EXPECT_LT(clock_.Now() - killed, std::chrono::seconds(6));
+  ASSERT_TRUE(Until([&] {
+    Schedule(6);
+    return Running(6) == 6;
+  })) << second->output();
+  EXPECT_EQ(cloud_->peak(), 2u) << "nobody bought twice\n" << second->output();
+}
+
+TEST_F(RunE2eTest, AReplicaThatIsCutOffStopsActing) {
+  const auto coppice =
+      Start("a", {"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=1s",
+                  "--leader-elect-retry-period=200ms"});
+  ASSERT_TRUE(coppice->WaitForLine("the view of the cluster is complete").has_value());
+  api_.Refuse({.path = "/apis/coordination", .status = 503, .body = "{}", .times = 100'000});
+  EXPECT_EQ(coppice->Wait(), 1);
+  EXPECT_THAT(coppice->output(), HasSubstr("leads no more"));
+}
+
+}  // namespace
+}  // namespace coppice::test
