@@ -5,7 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <mutex>
+#include <set>
+
 #include "base/fake_clock.h"
+#include "base/rng.h"
 #include "externalgrpc.pb.h"
 #include "test/externalgrpc/scripted.h"
 #include "test/support/must.h"
@@ -529,6 +533,51 @@ TEST_F(ClientTest, OddAnswersArePutRightAndSaidOnce) {
   const size_t said = lines.size();
   ASSERT_OK(Pass());
   EXPECT_EQ(lines.size(), said);
+}
+
+// Answers cut short, with a bit turned, or replaced by a failure of any code, in any method.
+TEST_F(ClientTest, WhateverComesBackIsAValueOrAFailure) {
+  SeededRng rng(11);
+  std::mutex rng_mutex;
+  for (const char* method :
+       {"Refresh", "NodeGroups", "NodeGroupTargetSize", "NodeGroupNodes", "NodeGroupForNode",
+        "NodeGroupTemplateNodeInfo", "NodeGroupGetOptions", "GPULabel", "GetAvailableGPUTypes",
+        "NodeGroupIncreaseSize", "NodeGroupDeleteNodes", "PricingNodePrice"}) {
+    provider.On(
+        method,
+        [this, &rng, &rng_mutex, method](std::string_view request,
+                                         Deadline deadline) -> std::optional<Result<std::string>> {
+          const std::lock_guard lock(rng_mutex);
+          if (rng.Below(4) == 0) {
+            return Result<std::string>(Status(static_cast<Code>(1 + rng.Below(20)), "drawn"));
+          }
+          auto good = provider.Answered(method, request, deadline);
+          if (!good.ok() || good->empty()) return good;
+          if (rng.Below(3) == 0) good->resize(rng.Below(good->size()));
+          if (!good->empty() && rng.Below(3) == 0) {
+            (*good)[rng.Below(good->size())] ^= static_cast<char>(1U << rng.Below(8));
+          }
+          return good;
+        });
+  }
+  for (int i = 0; i < 500; ++i) {
+    (void)Pass(seconds(30));
+    std::set<std::string> ids;
+    for (const auto& group : client->Groups()) {
+      EXPECT_TRUE(ids.insert(group.id).second);
+      EXPECT_LE(group.min_size, group.max_size);
+      EXPECT_GE(MUST(client->TargetSize(group.id)), 0);
+      for (const auto& instance : MUST(client->Instances(group.id))) {
+        EXPECT_FALSE(instance.id.empty());
+      }
+      (void)client->Template(group.id);
+      (void)client->Options(group.id, {});
+      (void)client->Increase(group.id, 1, Soon());
+      (void)client->Delete(group.id, {{"test://1", "n"}}, Soon());
+    }
+    (void)client->GroupOf({"", "control-plane"});
+    (void)client->NodePrice({"", "n"}, {}, clock.Now(), clock.Now() + minutes(1));
+  }
 }
 
 TEST_F(ClientTest, ANegativeTargetIsNoTarget) {

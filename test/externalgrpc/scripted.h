@@ -63,6 +63,12 @@ class ScriptedProvider {
       auto answer = stand(request, deadline);
       if (answer) return *std::move(answer);
     }
+    return Answered(method, request, deadline);
+  }
+
+  // What the real handler says.
+  Result<std::string> Answered(const std::string& method, std::string_view request,
+                               Deadline deadline) {
     for (const grpc::Method& each : service_.methods) {
       if (each.name != method) continue;
       const grpc::Answer answer = each.handler({.request = request, .deadline = deadline});

@@ -1,5 +1,7 @@
 #include "plugins/node_groups/externalgrpc/messages.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,6 +22,9 @@ constexpr char kStandInAnnotation[] = "k8s.io/cluster-autoscaler/fake-node-reaso
 
 template <class Answer>
 Result<Answer> Parse(std::string_view bytes) {
+  // What the library has to say about an answer goes to standard error as plain text, where our log
+  // is JSON; the failure says it too.
+  [[maybe_unused]] static const auto before = google::protobuf::SetLogHandler(nullptr);
   Answer answer;
   if (bytes.size() > std::numeric_limits<int>::max() ||
       !answer.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
