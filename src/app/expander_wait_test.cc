@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "app/assembly.h"
+#include "app/expander_host.h"
 #include "base/fake_clock.h"
 #include "cloud/fake_node_groups.h"
 #include "test/support/must.h"
 #include "test/support/option_set.h"
 #include "test/support/step_workers.h"
+#include "test/support/test_certificates.h"
 
 namespace coppice::app {
 namespace {
@@ -63,22 +65,24 @@ class ExpanderWaitTest : public testing::Test {
     pod.status.phase = "Pending";
     pod.status.conditions.push_back(
         {.type = "PodScheduled", .status = "False", .reason = "Unschedulable"});
+    world_pod_ = pod;
     world_.UpsertPod(std::make_shared<const model::Pod>(std::move(pod)));
   }
 
-  std::unique_ptr<Assembly> Make() {
-    return MUST(Assembly::Create(
-        {.flags = MUST(autoscale::ParseFlags({"--expander=asks", "--upstream-exact"})),
-         .plugins = plugins_,
-         .world = world_,
-         .writer = writer_,
-         .executor = *executor_,
-         .workers = workers_,
-         .rng = rng_,
-         .log = log_,
-         .metrics = metrics_,
-         .groups = &groups_}));
+  std::unique_ptr<Assembly> Make(Workers& workers, std::vector<std::string> flags) {
+    flags.push_back("--upstream-exact");
+    return MUST(Assembly::Create({.flags = MUST(autoscale::ParseFlags(flags)),
+                                  .plugins = plugins_,
+                                  .world = world_,
+                                  .writer = writer_,
+                                  .executor = *executor_,
+                                  .workers = workers,
+                                  .rng = rng_,
+                                  .log = log_,
+                                  .metrics = metrics_,
+                                  .groups = &groups_}));
   }
+  std::unique_ptr<Assembly> Make() { return Make(workers_, {"--expander=asks"}); }
   // Starts a pass whose report ends in `report_`.
   void Start(Assembly& assembly) {
     executor_->Spawn([](autoscale::Engine& engine, TimePoint now,
@@ -101,6 +105,7 @@ class ExpanderWaitTest : public testing::Test {
   cluster::World world_;
   AgreeingWriter writer_;
   cloud::FakeNodeGroups groups_;
+  model::Pod world_pod_;
   bool on_worker_ = false;
   int asked_ = 0;
   std::shared_ptr<const report::PassReport> report_;
@@ -148,6 +153,48 @@ TEST_F(ExpanderWaitTest, APassThatIsGivenUpLeavesNothingBehind) {
     EXPECT_EQ(asked_, asked) << "nobody is asked for a pass that is gone";
     EXPECT_EQ(report_, nullptr);
   }
+}
+
+// With the flags of the proposal, against `coppice expander` over TLS; and after it has gone.
+TEST_F(ExpanderWaitTest, AnotherProcessChoosesAndWhenItIsGoneTheChainGoesOn) {
+  const test::TestAuthority authority;
+  const test::TempDirectory dir;
+  const test::PemPair pair = authority.Issue("expander", {"127.0.0.1"});
+  SystemClock real_clock;
+  Metrics host_metrics;
+  const auto host = MUST(ExpanderHost::Start(
+      MUST(ParseExpanderFlags({"--listen=127.0.0.1:0", "--cert", dir.Write("tls.crt", pair.cert),
+                               "--key", dir.Write("tls.key", pair.key), "--strategy=priority",
+                               "--priority-file", dir.Write("p", "1: [first]\n2: [second]\n")})),
+      {.plugins = plugins_,
+       .clock = real_clock,
+       .rng = rng_,
+       .log = log_,
+       .metrics = host_metrics}));
+  InlineWorkers at_once;
+  const auto assembly =
+      Make(at_once, {"--expander=externalgrpc,least-nodes",
+                     "--expander-plugin-url=https://127.0.0.1:" + std::to_string(host->port()),
+                     "--external-expander-cert=" + dir.Write("ca.crt", authority.pem())});
+
+  const auto chosen = executor_->BlockOn(assembly->engine().Pass(clock_.Now()));
+  ASSERT_EQ(chosen->scale_up.resizes.size(), 1U) << chosen->error;
+  EXPECT_EQ(chosen->scale_up.resizes[0].group, "second");
+  EXPECT_EQ(chosen->scale_up.chosen_by.at(0).note, "");
+
+  host->Stop();
+  model::Pod another = test::APodOf("large", 3'900, 512);
+  another.metadata.uid = "2";
+  another.metadata.creation_timestamp = model::Time{clock_.Now() - std::chrono::minutes(1)};
+  another.status = world_pod_.status;
+  world_.UpsertPod(std::make_shared<const model::Pod>(std::move(another)));
+  const auto fallen_back = executor_->BlockOn(assembly->engine().Pass(clock_.Now()));
+  ASSERT_FALSE(fallen_back->scale_up.chosen_by.empty()) << fallen_back->error;
+  EXPECT_THAT(fallen_back->scale_up.chosen_by[0].note, testing::HasSubstr("all options are kept"));
+  EXPECT_EQ(fallen_back->scale_up.resizes.size(), 1U) << "the next expander decides";
+  EXPECT_THAT(metrics_.Render(),
+              testing::HasSubstr(
+                  "cluster_autoscaler_grpc_expander_fallbacks_total{reason=\"call_failed\"} 1"));
 }
 
 }  // namespace
