@@ -24,6 +24,7 @@
 #include "autoscale/scale_down.h"
 #include "autoscale/scale_up.h"
 #include "autoscale/templates.h"
+#include "autoscale/tpu.h"
 #include "autoscale/world_controllers.h"
 #include "base/executor.h"
 #include "base/log.h"
@@ -100,7 +101,6 @@ class Engine {
   Task<report::ScaleUp> Execute(ScaleUpPlan plan, TimePoint now);
   Task<coppice::Status> Resize(report::GroupResize resize, bool all_or_nothing, TimePoint now);
   Result<std::string> ExistingGroup(const std::string& group);
-  void ForgetTpus(Pods& pods);
   bool PlaceOnSalvoNodes(PassState& pass, const report::ScaleUp& done, int round,
                          const std::set<const model::Pod*>& helped);
   Task<void> ScaleDown(PassState& pass);
@@ -138,6 +138,7 @@ class Engine {
   std::map<std::string, TimePoint> group_scaled_down_;
   std::map<std::string, TimePoint> group_failed_;
   std::vector<TimePoint> removals_;  // of the fuse's window
+  TpuRequests tpus_;
 };
 
 }  // namespace coppice::autoscale

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include "autoscale/engine_pass.h"
 #include "autoscale/gpu.h"
@@ -21,27 +20,6 @@ constexpr std::string_view kPodDelayAnnotation =
 
 TimePoint CreatedAt(const model::Pod& pod) {
   return pod.metadata.creation_timestamp ? pod.metadata.creation_timestamp->at : TimePoint();
-}
-
-constexpr std::string_view kTpuPrefix = "cloud-tpus.google.com/";
-
-bool RequestsTpu(const model::Pod& pod) {
-  return std::ranges::any_of(pod.spec.containers, [](const model::Container& container) {
-    return std::ranges::any_of(container.resources.requests, [](const auto& request) {
-      return std::string_view(request.first).starts_with(kTpuPrefix);
-    });
-  });
-}
-
-model::Pod WithoutTpus(model::Pod pod) {
-  for (model::Container& container : pod.spec.containers) {
-    model::ResourceList kept;
-    for (const auto& [name, amount] : container.resources.requests) {
-      if (!std::string_view(name).starts_with(kTpuPrefix)) kept[name] = amount;
-    }
-    container.resources.requests = std::move(kept);
-  }
-  return pod;
 }
 
 // Pods may ask for a longer wait than the option, never for a shorter one.
@@ -100,20 +78,9 @@ void Engine::ListPodsToHelp(PassState& pass) {
   });
 }
 
-// TPUs are attached when the pod runs; no node ever has them to give.
-void Engine::ForgetTpus(Pods& pods) {
-  cluster::Snapshot& snapshot = parts_.world.snapshot();
-  std::unordered_map<cluster::SpecId, bool> wants_tpu;
-  for (pack::PendingPod& pending : pods) {
-    const auto [known, added] = wants_tpu.try_emplace(snapshot.pod(pending.index).spec_id, false);
-    if (added) known->second = RequestsTpu(*pending.pod);
-    if (known->second) pending.index = snapshot.AddPod(WithoutTpus(*pending.pod));
-  }
-}
-
 Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
-  ForgetTpus(pods);
+  tpus_.Forget(pods, snapshot);
   // What is being evicted right now will come back as pending pods: reckon with it.
   for (const std::string& name : actuator_.InProgress().drained) {
     const cluster::NodeIndex node = snapshot.FindNode(name);

@@ -205,7 +205,9 @@ bool ScaleDownPlanner::FindPlaces(const NodeOf& of, cluster::NodeIndex index,
     snapshot.RemoveNode(index);
     return true;
   }
-  for (const auto& pod : pods) snapshot.Unplace(pod.index);
+  for (const auto& pod : pods) {
+    if (snapshot.node_of(pod.index) != cluster::kNone) snapshot.Unplace(pod.index);
+  }
   // Empty and tainted, but still there: spread constraints count its domain.
   model::Node ghost = *of.node;
   const auto seconds =
@@ -282,6 +284,10 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
   for (const model::Pod* pod : move.movable) moving.push_back(*known[pod]);
   {
     auto fork = snapshot.Fork();
+    if (tpus_.Any(moving, snapshot)) {
+      for (const auto& pod : moving) snapshot.Unplace(pod.index);
+      tpus_.Forget(moving, snapshot);
+    }
     if (!FindPlaces(of, index, moving, destinations, view.now, result)) {
       result.staying.reason = Unremovable::kNoPlaceToMovePods;
       return result;

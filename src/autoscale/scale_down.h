@@ -16,6 +16,7 @@
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
 #include "autoscale/quotas.h"
+#include "autoscale/tpu.h"
 #include "cluster/world.h"
 #include "pack/placer.h"
 #include "report/pass_report.h"
@@ -137,6 +138,7 @@ class ScaleDownPlanner {
   Parts parts_;
   std::vector<DrainRule> rules_;
   pack::Placer placer_;
+  TpuRequests tpus_;
   std::vector<std::pair<std::string, Entry>> unneeded_;  // in the order of the last evaluation
   struct Remembered {
     TimePoint until;

@@ -1,0 +1,28 @@
+// TPUs of Google's cloud are attached when a pod runs: no node ever has them to give, so that a
+// request for them must not keep a pod off a node.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cluster/snapshot.h"
+#include "pack/equivalence.h"
+
+namespace coppice::autoscale {
+
+// Remembers by shape which pods ask for them, for almost none does.
+class TpuRequests {
+ public:
+  bool Any(const std::vector<pack::PendingPod>& pods, const cluster::Snapshot& snapshot);
+  // Pods that ask for TPUs stand in the snapshot once more, without that; the list then means
+  // those. Call it within a fork.
+  void Forget(std::vector<pack::PendingPod>& pods, cluster::Snapshot& snapshot);
+
+ private:
+  bool Asks(const pack::PendingPod& pod, const cluster::Snapshot& snapshot);
+
+  std::vector<int8_t> known_;  // by spec id: 0 unknown, 1 no, 2 yes
+};
+
+}  // namespace coppice::autoscale
