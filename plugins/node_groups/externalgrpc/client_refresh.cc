@@ -217,7 +217,9 @@ Status Client::Publish(RefreshState& state) {
   const auto current = picture_.Load();  // a change may have replaced what we began with
   auto next = std::make_shared<Picture>(*current);
   next->groups.clear();
-  const bool other_defaults = current->options_defaults != state.defaults;
+  // A reader may have asked for all options with other defaults meanwhile: then those count.
+  const bool overtaken = current->options_defaults != state.before->options_defaults;
+  const bool other_defaults = !overtaken && current->options_defaults != state.defaults;
   for (GroupAnswers& answers : state.groups) {
     const auto same = [&](const GroupPtr& group) { return group->remote_id == answers.info.id; };
     const auto known = std::ranges::find_if(current->groups, same);
@@ -229,13 +231,13 @@ Status Client::Publish(RefreshState& state) {
     view->target.Take(answers.target);
     view->TakeInstances(answers.instances);
     if (other_defaults) view->options = {};
-    if (answers.options) view->options.Take(*answers.options);
+    if (answers.options && !overtaken) view->options.Take(*answers.options);
     if (answers.node_template) view->node_template.Take(*answers.node_template);
     next->groups.push_back(std::move(view));
   }
   if (state.gpu_label) next->gpu_label.Take(*state.gpu_label);
   if (state.gpu_types) next->gpu_types.Take(*state.gpu_types);
-  next->options_defaults = state.defaults;
+  if (!overtaken) next->options_defaults = state.defaults;
   next->attempted = true;
   next->Index();
   next->failure = Verdict(state, *next);
