@@ -34,9 +34,10 @@ std::string FromHex(const std::string& hex) {
 
 Status FailureOf(const Json& error) {
   const std::string name = error.at("code");
+  if (name == "Canceled") return {Code::kCancelled, error.value("message", "")};  // Go's spelling
   for (int code = 1; code <= 16; ++code) {
     if (ToString(static_cast<Code>(code)) == name)
-      return {static_cast<Code>(code), error.at("message").get<std::string>()};
+      return {static_cast<Code>(code), error.value("message", "")};
   }
   throw std::runtime_error("no status code " + name);
 }
@@ -48,9 +49,10 @@ struct CaseOptions {
   rpc::GroupTemplates templates;
 
   explicit CaseOptions(const Json& c) {
-    for (const auto& [group, node] : c.at("nodes").items())
+    const Json given = c.value("nodes", Json::object());
+    for (const auto& [group, node] : given.items())
       templates.emplace_back(group, &nodes.emplace_back(Object<model::Node>(node)));
-    for (const Json& json : c.at("options")) {
+    for (const Json& json : c.at("options")) {  // null: none
       expand::Option& option = options.emplace_back();
       option.group = json.at("group");
       option.node_count = json.value("nodeCount", 0);
@@ -70,9 +72,11 @@ template <class T>
 void CompareObjects(const std::string& where, const std::string& theirs, const std::string& ours,
                     Report& report) {
   if (theirs == ours) return;
-  const T wanted = MUST(wire::FromProto<T>(theirs));
-  const T got = MUST(wire::FromProto<T>(ours));
-  if (!(wanted == got)) report.Differs(where, wire::ToJson(wanted), wire::ToJson(got));
+  const auto wanted = wire::FromProto<T>(theirs);
+  const auto got = wire::FromProto<T>(ours);
+  if (!wanted.ok()) return report.Unreadable(where + ": " + wanted.status().ToString());
+  if (!got.ok()) return report.Differs(where, "an object", got.status().ToString());
+  if (!(*wanted == *got)) report.Differs(where, wire::ToJson(*wanted), wire::ToJson(*got));
 }
 
 void CompareRequests(const grpcplugin::BestOptionsRequest& theirs,
@@ -168,12 +172,12 @@ void AskOurServer(const std::string& bytes, const CaseOptions& options,
     if (!same)
       report.Differs("our server, option " + std::to_string(i), wanted.group, got[i].group);
   }
-  auto chain = MUST(expand::Chain::Create({"least-waste"}, ThePlugins().expanders, context));
+  auto chain = MUST(expand::Chain::Create({"most-pods"}, ThePlugins().expanders, context));
   const grpc::Service service = rpc::ExpanderService({.chain = chain, .log = context.log});
   const grpc::Answer answer = service.methods.at(0).handler({.request = bytes});
   const auto groups = answer.status.ok() ? rpc::ParseBestOptionsResponse(answer.bytes.view())
                                          : Result<std::vector<std::string>>(answer.status);
-  if (!groups.ok() || groups->empty())
+  if (!groups.ok() || groups->empty() != got.empty())
     report.Differs("our server", "an answer", groups.ok() ? "none" : groups.status().ToString());
 }
 

@@ -65,7 +65,7 @@ class GrpcExpander final : public expand::Expander {
 
   expand::Options Narrow(const expand::Options& options,
                          const expand::Surroundings& around) override {
-    if (options.empty()) return {};
+    // Asked even when an expander before left nothing: a server may count on hearing of it.
     const auto answer = Ask(options, around);
     if (!answer.ok()) return KeepAll(options, around, kCallFailed, answer.status().ToString());
     const auto groups = rpc::ParseBestOptionsResponse(*answer);
