@@ -58,8 +58,10 @@ int Number(const char* name, int otherwise) {
 // One run: a cluster, its load, its autoscaler, and what is wrong with it.
 class Life {
  public:
-  explicit Life(uint64_t seed) : seed_(seed), rng_(seed) {
-    const std::vector<std::string> flags = DrawFlags();
+  explicit Life(uint64_t seed, const std::vector<std::string>& more_flags = {})
+      : seed_(seed), rng_(seed) {
+    std::vector<std::string> flags = DrawFlags();
+    flags.insert(flags.end(), more_flags.begin(), more_flags.end());
     told_.push_back("flags: " + Join(flags, " "));
     auto parsed = autoscale::ParseFlags(flags);
     CHECK(parsed.ok());
@@ -271,6 +273,21 @@ TEST(SimulationTest, AHundredDaysWithFaultsBreakNoRule) {
   }
   fmt::print("{} days: {} passes, {} faults, {} nodes joined\n", runs * days, passes, faults,
              nodes);
+}
+
+// If the rules could not be broken, keeping them would prove nothing.
+TEST(SimulationTest, ARuleIsBrokenWhereAKnownWeaknessIsSwitchedOn) {
+  bool broken = false;
+  for (uint64_t seed = 1; seed <= 10 && !broken; ++seed) {
+    Life run(seed, {"--count-machines-on-their-way=false"});
+    run.Faults(true);
+    run.Play(hours(24 * 4));
+    broken = run.broken();
+    if (broken) {
+      EXPECT_THAT(run.Story(), testing::HasSubstr("is on its way"));
+    }
+  }
+  EXPECT_TRUE(broken);
 }
 
 TEST(SimulationTest, ACalmDayServesEverybodySoonAndShrinksAtNight) {

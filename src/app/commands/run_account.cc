@@ -65,13 +65,12 @@ RunAccount::RunAccount(sim::Model& model, Print print)
 }
 
 void RunAccount::Line(char mark, const std::string& what, const std::string& why) {
-  const auto t = (model_.agenda.Now() - start_) / std::chrono::seconds(1);
-  const auto clock =
-      std::chrono::duration_cast<std::chrono::seconds>(model_.agenda.Now().time_since_epoch())
-          .count() %
-      86'400;
-  print_(fmt::format("day {} {:02}:{:02}:{:02}  {} {:<34} {}", t / 86'400 + 1, clock / 3600,
-                     clock / 60 % 60, clock % 60, mark, what, why));
+  const TimePoint now = model_.agenda.Now();
+  const auto day = std::chrono::floor<std::chrono::days>(now);
+  const auto clock = std::chrono::floor<std::chrono::seconds>(now - day).count();
+  print_(fmt::format("day {} {:02}:{:02}:{:02}  {} {:<34} {}",
+                     (day - std::chrono::floor<std::chrono::days>(start_)).count() + 1,
+                     clock / 3600, clock / 60 % 60, clock % 60, mark, what, why));
 }
 
 void RunAccount::Charge() {
@@ -86,7 +85,16 @@ void RunAccount::Charge() {
     if (tag != machine.tags.end() && machine.state != cloud::MachineState::kDeleting)
       ++count_[tag->second];
   }
-  for (const auto& [group, count] : count_) peak_[group] = std::max(peak_[group], count);
+  double rate = 0;
+  int machines = 0;
+  for (const auto& [group, count] : count_) {
+    rate += price_[group] * count;
+    machines += count;
+  }
+  if (rate > peak_rate_) {
+    peak_rate_ = rate;
+    peak_machines_ = machines;
+  }
 }
 
 void RunAccount::TellUnhelped(const report::Unhelped& unhelped) {
@@ -198,13 +206,8 @@ void RunAccount::Summary(double real_seconds) {
   Charge();
   const Duration time = model_.agenda.Now() - start_;
   double spent = 0;
-  double fixed = 0;
-  int peak = 0;
-  for (const auto& [group, price] : price_) {
-    spent += spent_[group];
-    fixed += price * peak_[group] * Hours(time);
-    peak += peak_[group];
-  }
+  for (const auto& [group, sum] : spent_) spent += sum;
+  const double fixed = peak_rate_ * Hours(time);
   print_("");
   print_(fmt::format("Summary of {:.1f} simulated hours ({:.0f} s of yours)", Hours(time),
                      real_seconds));
@@ -212,8 +215,9 @@ void RunAccount::Summary(double real_seconds) {
                      bought_, model_.machines.joined() - joined_before_, removed_, drained_,
                      model_.cluster.objects().node_count()));
   print_(fmt::format(
-      "  cost       {:.2f}; a fixed cluster of the peak's {} machines: {:.2f}; saved {:.0f}%",
-      spent, peak, fixed, fixed > 0 ? 100 * (1 - spent / fixed) : 0));
+      "  cost       {:.2f}; always as many machines as at the busiest moment ({}): {:.2f}; saved "
+      "{:.0f}%",
+      spent, peak_machines_, fixed, fixed > 0 ? 100 * (1 - spent / fixed) : 0));
   print_(fmt::format(
       "  pods       {} started; the longest wait was {} ({}); {} wait now",
       model_.scheduler.bound(), Short(model_.scheduler.longest_wait()),

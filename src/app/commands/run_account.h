@@ -39,7 +39,8 @@ class RunAccount {
   const TimePoint start_;
   std::map<std::string, double> price_;  // of a machine of the group, per hour
   std::map<std::string, int> count_;     // machines now
-  std::map<std::string, int> peak_;
+  double peak_rate_ = 0;                 // of all machines at one time, per hour
+  int peak_machines_ = 0;
   std::map<std::string, double> spent_;
   TimePoint charged_until_;
   std::map<std::string, std::string> said_;  // what was last said of pods that wait
