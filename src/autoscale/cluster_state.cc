@@ -1,6 +1,7 @@
 #include "autoscale/cluster_state.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "autoscale/readiness.h"
 #include "autoscale/taints.h"
@@ -102,7 +103,8 @@ bool ClusterState::MachineExists(const model::Node& node) const {
 }
 
 void ClusterState::FindUnregistered(const std::vector<NodeOf>& nodes, TimePoint now) {
-  std::set<std::string_view> registered;
+  std::unordered_set<std::string_view> registered;
+  registered.reserve(nodes.size());
   for (const auto& [node, group] : nodes) registered.insert(node->spec.provider_id);
 
   std::map<std::string, TimePoint> seen_before;

@@ -249,7 +249,9 @@ std::vector<DrainRule> DefaultDrainRules(const DrainOptions& options) {
   };
   std::vector<DrainRule> rules;
   for (const Entry& entry : all) {
-    if (entry.applies) rules.push_back(entry.rule);
+    if (!entry.applies) continue;
+    rules.push_back(entry.rule);
+    rules.back().lasts = entry.rule.name != "PDB";
   }
   return rules;
 }

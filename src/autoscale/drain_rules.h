@@ -83,6 +83,8 @@ struct DrainContext {
 struct DrainRule {
   std::string_view name;
   std::function<DrainVerdict(const model::Pod&, const DrainContext&)> judge;
+  // What it says of a pod does not change while one evaluation goes on, whatever else is removed.
+  bool lasts = false;
 };
 
 // Which of the rules apply, and their numbers.

@@ -166,8 +166,25 @@ void Engine::ListNodes(PassState& pass) {
     return !gpu_label.empty() && node.metadata.labels.contains(gpu_label) &&
            AllocatableGpus(node) == 0;
   };
-  for (const cluster::NodePtr& node : parts_.world.Nodes()) {
-    NodeOf of{node, GroupOf(*node), false};
+  // What was said of the same object when the provider said the same: lists change little, so both
+  // are walked side by side.
+  const uint64_t version = parts_.groups.Version();
+  const bool same_groups = version != 0 && version == listed_version_;
+  std::vector<cluster::NodePtr> nodes = parts_.world.Nodes();
+  std::vector<std::string> groups;
+  groups.reserve(nodes.size());
+  size_t before = 0;
+  pass.nodes.reserve(nodes.size());
+  for (const cluster::NodePtr& node : nodes) {
+    while (same_groups && before < listed_nodes_.size() && listed_nodes_[before] != node &&
+           before + 1 < listed_nodes_.size() && listed_nodes_[before + 1] == node) {
+      ++before;
+    }
+    const bool known =
+        same_groups && before < listed_nodes_.size() && listed_nodes_[before] == node;
+    groups.push_back(known ? std::move(listed_groups_[before]) : GroupOf(*node));
+    if (before < listed_nodes_.size()) ++before;
+    NodeOf of{node, groups.back(), false};
     of.ready = ReadinessOf(*node).ready && !node->spec.unschedulable;
     std::string_view override_reason;
     if (of.ready &&
@@ -184,6 +201,9 @@ void Engine::ListNodes(PassState& pass) {
     pass.ready_nodes += of.ready ? 1 : 0;
     pass.nodes.push_back(std::move(of));
   }
+  listed_version_ = version;
+  listed_nodes_ = std::move(nodes);
+  listed_groups_ = std::move(groups);
 }
 
 void Engine::ListPods(PassState& pass) {
@@ -241,7 +261,9 @@ Task<bool> Engine::Observe(PassState& pass) {
     pass.Fail("cloudProviderError", refreshed.message());
     co_return false;
   }
-  for (NodeOf& of : pass.nodes) of.group = GroupOf(*of.node);  // the refresh may have changed it
+  if (parts_.groups.Version() == 0 || parts_.groups.Version() != listed_version_) {
+    for (NodeOf& of : pass.nodes) of.group = GroupOf(*of.node);  // the refresh has changed it
+  }
   for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));
   auto budgets = PdbTracker::Create(parts_.world.budgets.List());
   if (!budgets.ok()) {

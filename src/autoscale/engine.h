@@ -127,6 +127,10 @@ class Engine {
   NearestMiss nearest_;
   ScaleDownPlanner down_;
   Actuator actuator_;
+  // As of the last listing: the nodes, the group of each, and for which answers of the provider.
+  std::vector<cluster::NodePtr> listed_nodes_;
+  std::vector<std::string> listed_groups_;
+  uint64_t listed_version_ = 0;
   bool initialized_ = false;
   int degraded_passes_ = 0;
   TimePoint last_scale_up_;

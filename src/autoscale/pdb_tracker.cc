@@ -60,6 +60,7 @@ PdbTracker::Answer PdbTracker::CanRemove(const std::vector<const model::Pod*>& p
 }
 
 void PdbTracker::Remove(const std::vector<const model::Pod*>& pods) {
+  if (budgets_.empty()) return;
   for (const model::Pod* pod : pods) {
     const auto it = by_namespace_.find(pod->metadata.namespace_);
     if (it == by_namespace_.end()) continue;

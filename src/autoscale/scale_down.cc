@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "autoscale/readiness.h"
 #include "autoscale/taints.h"
@@ -45,6 +46,7 @@ int DeletionsInProgress::InGroup(std::string_view group) const {
 ScaleDownPlanner::ScaleDownPlanner(Parts parts)
     : parts_(std::move(parts)),
       rules_(DefaultDrainRules(DrainOptions::From(parts_.options))),
+      judged_(rules_),
       placer_(parts_.search),
       shortest_interval_(
           std::max(parts_.options.group_defaults.scale_down_unneeded_time, Duration(1))) {}
@@ -62,16 +64,66 @@ void ScaleDownPlanner::Adopt(const std::vector<NodeOf>& nodes, TimePoint now) {
   }
 }
 
-std::vector<const model::Pod*> ScaleDownPlanner::PodsOf(
-    cluster::NodeIndex index, std::vector<pack::PendingPod>& entries) const {
+const cloud::ScalingOptions& ScaleDownPlanner::GroupOptions(const std::string& group) const {
+  const auto it = group_options_.find(group);
+  if (it != group_options_.end()) return it->second;
+  return group_options_.emplace(group, parts_.options_of(group)).first->second;
+}
+
+ScaleDownPlanner::NodeMemory& ScaleDownPlanner::MemoryOf(cluster::NodeIndex index) {
+  if (index >= node_memory_.size()) node_memory_.resize(parts_.world.snapshot().node_bound());
+  return node_memory_[index];
+}
+
+// Without budgets and controllers, as upstream's order of candidates has it. What depends on the
+// clock is not remembered: pods that are going, and the system's pods.
+ScaleDownPlanner::Emptiness ScaleDownPlanner::EmptinessOf(cluster::NodeIndex index, TimePoint now) {
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
+  NodeMemory& memory = MemoryOf(index);
+  const uint64_t version = snapshot.content_version(index);
+  if (memory.emptiness_version == version) return memory.emptiness;
+  const PdbTracker no_budgets;
+  bool lasting = true;
   std::vector<const model::Pod*> pods;
   for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
     const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
     if (entry == nullptr) continue;
-    entries.push_back({entry->pod, pod});
+    const model::ObjectMeta& meta = entry->pod->metadata;
+    lasting = lasting && !meta.deletion_timestamp &&
+              (meta.namespace_ != "kube-system" || pack::IsDaemonSetPod(*entry->pod) ||
+               pack::IsMirrorPod(*entry->pod));
     pods.push_back(entry->pod.get());
   }
-  return pods;
+  const PodsToMove move = FindPodsToMove(rules_, pods, {no_budgets, nullptr, now});
+  Emptiness found;
+  found.empty = move.blocking == nullptr && move.movable.empty();
+  found.waits = found.empty && !move.on_completion.empty();
+  if (lasting) {
+    memory.emptiness_version = version;
+    memory.emptiness = found;
+  }
+  return found;
+}
+
+std::optional<report::Utilization> ScaleDownPlanner::UseOf(const model::Node& node,
+                                                           cluster::NodeIndex index,
+                                                           const UtilizationRules& rules) {
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
+  NodeMemory& memory = MemoryOf(index);
+  const uint64_t version = snapshot.content_version(index);
+  if (memory.use_version == version && memory.without_daemons == rules.ignore_daemon_sets)
+    return memory.use;
+  const auto use = UtilizationOf(parts_.world, index, node, rules);
+  // Pods that are going stop counting by the clock.
+  const bool lasting = std::ranges::none_of(snapshot.pods_on(index), [&](cluster::PodIndex pod) {
+    return snapshot.pod(pod).terminating;
+  });
+  if (lasting) {
+    memory.use_version = version;
+    memory.without_daemons = rules.ignore_daemon_sets;
+    memory.use = use;
+  }
+  return use;
 }
 
 std::vector<std::string> ScaleDownPlanner::Candidates(View& view,
@@ -96,8 +148,6 @@ std::vector<std::string> ScaleDownPlanner::Candidates(View& view,
   std::set<std::string_view> unneeded_before;
   for (const auto& [name, entry] : unneeded_) unneeded_before.insert(name);
   std::vector<Ranked> ranked;
-  const PdbTracker no_budgets;
-  const DrainContext context{no_budgets, nullptr, view.now};
   for (const NodeOf& of : view.nodes) {
     const auto size = sizes.find(of.group);
     const bool known = size != sizes.end();
@@ -118,10 +168,9 @@ std::vector<std::string> ScaleDownPlanner::Candidates(View& view,
                      unneeded_before.contains(of.node->metadata.name)};
     const cluster::NodeIndex index = parts_.world.snapshot().FindNode(candidate.name);
     if (index != cluster::kNone) {
-      std::vector<pack::PendingPod> entries;
-      const PodsToMove move = FindPodsToMove(rules_, PodsOf(index, entries), context);
-      candidate.empty = move.blocking == nullptr && move.movable.empty();
-      candidate.waits = candidate.empty && !move.on_completion.empty();
+      const Emptiness found = EmptinessOf(index, view.now);
+      candidate.empty = found.empty;
+      candidate.waits = found.waits;
     }
     ranked.push_back(std::move(candidate));
   }
@@ -149,13 +198,13 @@ Unremovable ScaleDownPlanner::Ineligible(const View& view, const NodeOf& of,
   if (BeingDeleted(node, view.now)) return Unremovable::kCurrentlyBeingDeleted;
   if (ScaleDownDisabled(node)) return Unremovable::kScaleDownDisabledAnnotation;
   if (of.group.empty()) return Unremovable::kNotAutoscaled;
-  const cloud::ScalingOptions options = parts_.options_of(of.group);
-  const std::string gpu_label = parts_.groups.GpuLabel();
-  use = UtilizationOf(parts_.world, index, node,
-                      {.ignore_daemon_sets = options.ignore_daemon_sets_utilization,
-                       .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
-                       .gpu_label = gpu_label,
-                       .now = view.now});
+  const cloud::ScalingOptions& options = GroupOptions(of.group);
+  const std::string& gpu_label = gpu_label_;
+  use = UseOf(node, index,
+              {.ignore_daemon_sets = options.ignore_daemon_sets_utilization,
+               .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
+               .gpu_label = gpu_label,
+               .now = view.now});
   if (!use) return Unremovable::kUnexpectedError;
   const auto known = use;
   use.reset();  // upstream keeps the number only of nodes that get this far
@@ -173,8 +222,8 @@ void ScaleDownPlanner::DescribeIneligible(const View& view, const NodeOf& of,
                                           report::StayingNode& staying) const {
   staying.group = of.group;
   if (staying.reason == Unremovable::kNotUnderutilized) {
-    const cloud::ScalingOptions options = parts_.options_of(of.group);
-    const std::string gpu_label = parts_.groups.GpuLabel();
+    const cloud::ScalingOptions& options = GroupOptions(of.group);
+    const std::string& gpu_label = gpu_label_;
     const bool has_gpu = !gpu_label.empty() && of.node->metadata.labels.contains(gpu_label);
     staying.threshold = has_gpu ? options.scale_down_gpu_utilization_threshold
                                 : options.scale_down_utilization_threshold;
@@ -268,20 +317,21 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
     result.staying.reason = Unremovable::kNoNodeInfo;
     return result;
   }
-  std::vector<pack::PendingPod> entries;
-  const PodsToMove move =
-      FindPodsToMove(rules_, PodsOf(index, entries), {view.budgets, view.controllers, view.now});
-  std::unordered_map<const model::Pod*, const pack::PendingPod*> known;
-  for (const auto& entry : entries) known.emplace(entry.pod.get(), &entry);
-  if (move.blocking != nullptr) {
+  const IndexesToMove move = judged_.Sort(parts_.world, parts_.world.PodsInOrder(index),
+                                          {view.budgets, view.controllers, view.now});
+  const auto object = [this](cluster::PodIndex pod) -> const cluster::PodPtr& {
+    return parts_.world.EntryOf(pod)->pod;
+  };
+  if (move.blocking != cluster::kNone) {
     result.staying.reason = Unremovable::kBlockedByPod;
-    result.staying.blocking_pod = known[move.blocking]->pod;
+    result.staying.blocking_pod = object(move.blocking);
     result.staying.blocking_reason = ToString(move.blocked_by.reason);
     result.staying.detail = move.blocked_by.text;
     return result;
   }
   std::vector<pack::PendingPod> moving;
-  for (const model::Pod* pod : move.movable) moving.push_back(*known[pod]);
+  moving.reserve(move.movable.size());
+  for (const cluster::PodIndex pod : move.movable) moving.push_back({object(pod), pod});
   {
     auto fork = snapshot.Fork();
     if (tpus_.Any(moving, snapshot)) {
@@ -296,10 +346,11 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
   }
   RemovableNode removable{.node = of.node->metadata.name, .group = of.group};
   if (result.removable) removable.destinations = std::move(result.removable->destinations);
-  for (const auto& pod : moving) removable.to_reschedule.push_back(pod.pod);
-  for (const model::Pod* pod : move.daemon_set) removable.daemon_set.push_back(known[pod]->pod);
-  for (const model::Pod* pod : move.on_completion)
-    removable.on_completion.push_back(known[pod]->pod);
+  removable.to_reschedule.reserve(moving.size());
+  for (auto& pod : moving) removable.to_reschedule.push_back(std::move(pod.pod));
+  for (const cluster::PodIndex pod : move.daemon_set) removable.daemon_set.push_back(object(pod));
+  for (const cluster::PodIndex pod : move.on_completion)
+    removable.on_completion.push_back(object(pod));
   result.removable = std::move(removable);
   return result;
 }
@@ -342,14 +393,21 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& cand
 
   std::vector<uint8_t> destinations(snapshot.node_bound(), 0);
   std::unordered_map<std::string_view, const NodeOf*> by_name;
+  by_name.reserve(view.nodes.size());
+  std::unordered_set<std::string_view> deleting(view.deleting.empty.begin(),
+                                                view.deleting.empty.end());
+  deleting.insert(view.deleting.drained.begin(), view.deleting.drained.end());
   for (const NodeOf& of : view.nodes) {
     by_name.emplace(of.node->metadata.name, &of);
     const cluster::NodeIndex index = snapshot.FindNode(of.node->metadata.name);
-    if (index != cluster::kNone && !view.deleting.Contains(of.node->metadata.name))
+    if (index != cluster::kNone && !deleting.contains(of.node->metadata.name))
       destinations[index] = 1;
   }
+  gpu_label_ = parts_.groups.GpuLabel();
+  group_options_.clear();
   if (parts_.slots.scale_down_node) NarrowDestinations(view, destinations);
 
+  judged_.Forget();
   staying_.clear();
   utilization_.clear();
   std::erase_if(recently_unremovable_, [&](const auto& entry) {
@@ -362,7 +420,7 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& cand
   std::vector<const NodeOf*> eligible;
   for (const std::string& name : candidates) {
     const NodeOf& of = *by_name.at(name);
-    if (view.deleting.Contains(name)) {
+    if (deleting.contains(name)) {
       held_.push_back(
           {.node = name, .reason = Unremovable::kCurrentlyBeingDeleted, .group = of.group});
       continue;

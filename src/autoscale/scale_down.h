@@ -9,14 +9,17 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "autoscale/cluster_state.h"
+#include "autoscale/drain_memory.h"
 #include "autoscale/drain_rules.h"
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
 #include "autoscale/quotas.h"
 #include "autoscale/tpu.h"
+#include "autoscale/utilization.h"
 #include "cluster/world.h"
 #include "pack/placer.h"
 #include "report/pass_report.h"
@@ -124,8 +127,23 @@ class ScaleDownPlanner {
                      const std::vector<uint8_t>& destinations, cluster::NodeIndex except,
                      report::StayingNode& staying);
   void DescribeIneligible(const View& view, const NodeOf& of, report::StayingNode& staying) const;
-  std::vector<const model::Pod*> PodsOf(cluster::NodeIndex index,
-                                        std::vector<pack::PendingPod>& entries) const;
+  // What was worked out about a node and holds until something about it or its pods changes.
+  struct Emptiness {
+    bool empty = false;  // nothing on it has to move
+    bool waits = false;  // but something has to end by itself
+  };
+  struct NodeMemory {
+    uint64_t emptiness_version = 0;
+    Emptiness emptiness;
+    uint64_t use_version = 0;
+    bool without_daemons = false;
+    std::optional<report::Utilization> use;
+  };
+  const cloud::ScalingOptions& GroupOptions(const std::string& group) const;
+  NodeMemory& MemoryOf(cluster::NodeIndex index);
+  Emptiness EmptinessOf(cluster::NodeIndex index, TimePoint now);
+  std::optional<report::Utilization> UseOf(const model::Node& node, cluster::NodeIndex index,
+                                           const UtilizationRules& rules);
   report::Unremovable MayGo(const View& view, const Entry& entry, Quotas& minima,
                             std::map<std::string, int>& sizes);
   void NarrowDestinations(const View& view, std::vector<uint8_t>& destinations);
@@ -137,6 +155,8 @@ class ScaleDownPlanner {
 
   Parts parts_;
   std::vector<DrainRule> rules_;
+  DrainMemory judged_;
+  std::vector<NodeMemory> node_memory_;  // by node index
   pack::Placer placer_;
   TpuRequests tpus_;
   std::vector<std::pair<std::string, Entry>> unneeded_;  // in the order of the last evaluation
@@ -149,7 +169,10 @@ class ScaleDownPlanner {
   std::map<std::string, Remembered> recently_unremovable_;
   std::map<std::string, report::StayingNode> staying_;
   std::vector<report::StayingNode> held_;
-  std::map<std::string, report::Utilization> utilization_;
+  std::unordered_map<std::string, report::Utilization> utilization_;
+  // Of the evaluation that goes on.
+  std::string gpu_label_;
+  mutable std::map<std::string, cloud::ScalingOptions> group_options_;
   TimePoint last_evaluation_;
   Duration shortest_interval_;
 };

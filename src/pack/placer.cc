@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
-#include "model/resources.h"
+#include "cluster/canonical.h"
 #include "pack/pod_kinds.h"
 
 namespace coppice::pack {
@@ -12,25 +13,55 @@ namespace {
 constexpr size_t kKindsPerController = 10;
 }  // namespace
 
-std::string Hints::KeyOf(const model::Pod& pod) {
-  if (!pod.metadata.uid.empty()) return pod.metadata.uid;
-  return pod.metadata.namespace_ + "/" + pod.metadata.name;
+uint64_t Hints::HashOf(const model::Pod& pod) {
+  const model::ObjectMeta& meta = pod.metadata;
+  if (!meta.uid.empty()) return cluster::HashBytes(meta.uid);
+  return cluster::HashBytes(meta.namespace_) * 31 + cluster::HashBytes(meta.name);
 }
 
-const std::string* Hints::Find(const model::Pod& pod) const {
-  if (current_.empty() && previous_.empty()) return nullptr;
-  const std::string key = KeyOf(pod);
-  const auto now = current_.find(key);
-  if (now != current_.end()) return &now->second;
-  const auto before = previous_.find(key);
-  return before == previous_.end() ? nullptr : &before->second;
+const Hints::Entry* Hints::FindPrevious(const model::Pod& pod) {
+  if (previous_.empty()) return nullptr;
+  if (previous_table_.size() == 0) {
+    for (size_t i = previous_.size(); i-- > 0;) {  // of two for one pod the later is found first
+      previous_table_.Insert(HashOf(*previous_[i].pod), static_cast<uint32_t>(i));
+    }
+  }
+  const uint32_t id = previous_table_.Find(HashOf(pod), [&](uint32_t i) {
+    const model::ObjectMeta& known = previous_[i].pod->metadata;
+    if (known.uid != pod.metadata.uid) return false;
+    return !known.uid.empty() ||
+           (known.name == pod.metadata.name && known.namespace_ == pod.metadata.namespace_);
+  });
+  return id == cluster::IdTable::kAbsent ? nullptr : &previous_[id];
 }
 
-void Hints::Set(const model::Pod& pod, std::string node) { current_[KeyOf(pod)] = std::move(node); }
+const std::string* Hints::Find(const PendingPod& pod) {
+  if (pod.index < seen_.size()) {
+    const Seen& seen = seen_[pod.index];
+    if (seen.run == run_ && seen.pod == pod.pod.get() && seen.entry != cluster::kNone) {
+      return &current_[seen.entry].node;
+    }
+  }
+  const Entry* entry = FindPrevious(*pod.pod);
+  return entry == nullptr ? nullptr : &entry->node;
+}
+
+void Hints::Set(const PendingPod& pod, std::string node) {
+  if (pod.index >= seen_.size()) seen_.resize(pod.index + 1);
+  Seen& seen = seen_[pod.index];
+  if (seen.run == run_ && seen.pod == pod.pod.get() && seen.entry != cluster::kNone) {
+    current_[seen.entry].node = std::move(node);
+    return;
+  }
+  seen = {pod.pod.get(), run_, static_cast<uint32_t>(current_.size())};
+  current_.push_back({pod.pod, std::move(node)});
+}
 
 void Hints::NextRun() {
   previous_ = std::move(current_);
+  previous_table_ = {};
   current_.clear();
+  ++run_;
 }
 
 bool Placement::all() const {
@@ -60,7 +91,7 @@ class Placer::Failures {
 };
 
 bool Placer::PlaceByHint(const PendingPod& pod, const PlaceOptions& options) {
-  const std::string* hint = hints_.Find(*pod.pod);
+  const std::string* hint = hints_.Find(pod);
   if (hint == nullptr) return false;
   cluster::Snapshot& snapshot = search_.snapshot();
   const cluster::NodeIndex node = snapshot.FindNode(*hint);
@@ -71,7 +102,7 @@ bool Placer::PlaceByHint(const PendingPod& pod, const PlaceOptions& options) {
   }
   if (!search_.Fits(pod.index, node)) return false;
   snapshot.Place(pod.index, node);
-  hints_.Set(*pod.pod, std::string(*hint));
+  hints_.Set(pod, std::string(*hint));
   return true;
 }
 
@@ -84,7 +115,7 @@ bool Placer::PlaceBySearch(const PendingPod& pod, const PlaceOptions& options, F
     return false;
   }
   snapshot.Place(pod.index, node);
-  hints_.Set(*pod.pod, snapshot.node(node).name);
+  hints_.Set(pod, snapshot.node(node).name);
   return true;
 }
 
@@ -93,8 +124,14 @@ Placement Placer::Place(const std::vector<PendingPod>& pods, const PlaceOptions&
   result.placed.assign(pods.size(), 0);
   result.unprocessed.assign(pods.size(), 0);
   std::map<int32_t, std::vector<size_t>, std::greater<>> by_priority;
-  for (size_t i = 0; i < pods.size(); ++i)
-    by_priority[model::PriorityOf(*pods[i].pod)].push_back(i);
+  std::vector<size_t>* group_of_last = nullptr;  // most pods have the priority of the one before
+  int32_t last = 0;
+  const cluster::Snapshot& snapshot = search_.snapshot();
+  for (size_t i = 0; i < pods.size(); ++i) {
+    const int32_t priority = snapshot.interner().spec(snapshot.spec_id(pods[i].index)).priority;
+    if (group_of_last == nullptr || priority != last) group_of_last = &by_priority[last = priority];
+    group_of_last->push_back(i);
+  }
 
   Failures failures;
   bool timed_out = false;

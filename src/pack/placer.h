@@ -9,9 +9,9 @@
 
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "cluster/id_table.h"
 #include "pack/equivalence.h"
 #include "pack/search.h"
 
@@ -21,14 +21,32 @@ namespace coppice::pack {
 // and the next.
 class Hints {
  public:
-  const std::string* Find(const model::Pod& pod) const;
-  void Set(const model::Pod& pod, std::string node);
+  const std::string* Find(const PendingPod& pod);
+  void Set(const PendingPod& pod, std::string node);
   void NextRun();
 
  private:
-  static std::string KeyOf(const model::Pod& pod);
-  std::unordered_map<std::string, std::string> current_;
-  std::unordered_map<std::string, std::string> previous_;
+  struct Entry {
+    cluster::PodPtr pod;
+    std::string node;
+  };
+  // What this run knows of a pod, by its index: no text is hashed, and the object is not even
+  // looked at. In one run a pod has one index.
+  struct Seen {
+    const model::Pod* pod = nullptr;
+    uint64_t run = 0;
+    uint32_t entry = cluster::kNone;  // of current_; kNone: no hint
+  };
+
+  // From one run to the next a pod is known by its uid, or by its name if it has none.
+  static uint64_t HashOf(const model::Pod& pod);
+  const Entry* FindPrevious(const model::Pod& pod);
+
+  std::vector<Seen> seen_;  // by pod index
+  uint64_t run_ = 1;
+  std::vector<Entry> current_;
+  std::vector<Entry> previous_;
+  cluster::IdTable previous_table_;  // to previous_; built when it is first asked
 };
 
 struct PlaceOptions {

@@ -94,9 +94,11 @@ class BenchGroups final : public cloud::NodeGroups {
   void AddInstance(size_t group, const std::string& id) {
     groups_[group].instances.push_back({.id = id, .state = cloud::InstanceState::kRunning});
     ++groups_[group].target;
+    ++version_;
     member_.emplace(id, group);
   }
 
+  uint64_t Version() const override { return version_; }
   std::vector<cloud::GroupInfo> Groups() override {
     std::vector<cloud::GroupInfo> all;
     for (const Group& group : groups_) all.push_back(group.info);
@@ -123,6 +125,7 @@ class BenchGroups final : public cloud::NodeGroups {
   }
   Status Increase(std::string_view group, int delta, Deadline) override {
     Find(group).target += delta;
+    ++version_;
     return Status::Ok();
   }
   Status IncreaseAtomically(std::string_view, int, Deadline) override {
@@ -159,6 +162,7 @@ class BenchGroups final : public cloud::NodeGroups {
     return groups_.front();
   }
 
+  uint64_t version_ = 1;
   std::vector<Group> groups_;
   std::unordered_map<std::string, size_t> member_;
 };
