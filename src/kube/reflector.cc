@@ -122,7 +122,11 @@ Reflector::~Reflector() { link_->reflector = nullptr; }
 void Reflector::Note(const Status& status) {
   const bool news = status.code() != trouble_.code();
   trouble_ = status;
-  if (status.ok() || !news) return;
+  if (!news) return;
+  if (status.ok()) {
+    log_.Info("the view of a kind is fresh again", {{"kind", options_.codec.kind}});
+    return;
+  }
   log_.Warning("the view of a kind cannot be refreshed",
                {{"kind", options_.codec.kind}, {"error", status}});
 }
