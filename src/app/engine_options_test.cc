@@ -216,7 +216,8 @@ TEST_F(EngineOptionsTest, TpusAreNoReasonAgainstANode) {
 }
 
 TEST_F(EngineOptionsTest, AMachineThatTheProviderDoesNotCallTheGroupsIsNotDeleted) {
-  BeginDeletion({}, writer_);
+  SlowWriter slow(executor_, world_);  // the mark is in the view, so that no other fuse holds
+  BeginDeletion({}, slow);
   groups_.Map("fake://web-1", "somebody-elses");
   executor_.RunFor(std::chrono::minutes(1));
   EXPECT_EQ(CallsOf("Delete"), 0U);
