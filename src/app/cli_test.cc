@@ -84,6 +84,13 @@ TEST(CliTest, RunTakesTheAutoscalersFlags) {
   EXPECT_THAT(wrong.err, HasSubstr("did you mean --scan-interval"));
 }
 
+TEST(CliTest, AProviderThatIsNotThereIsToldBeforeAnythingIsConnected) {
+  const Outcome aws =
+      Invoke({"--cloud-provider=aws", "--kubeconfig=/nowhere"}, "cluster-autoscaler");
+  EXPECT_EQ(aws.code, 2);
+  EXPECT_THAT(aws.err, HasSubstr("through an externalgrpc provider"));
+}
+
 TEST(CliTest, UnderUpstreamsNameTheProgramIsTheAutoscaler) {
   const Outcome wrong = Invoke({"--estimator=oldbinpacking"}, "./bin/cluster-autoscaler");
   EXPECT_EQ(wrong.code, 2);

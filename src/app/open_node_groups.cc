@@ -7,6 +7,7 @@
 
 #include "app/assembly.h"
 #include "app/driven_cloud.h"
+#include "app/known_providers.h"
 #include "base/strings.h"
 #include "cloud/combined_node_groups.h"
 #include "cloud/node_groups_context.h"
@@ -128,6 +129,16 @@ Result<std::unique_ptr<cloud::NodeGroups>> Opener::OpenAll() const {
 }
 
 }  // namespace
+
+Status CheckProviderNames(const autoscale::FlagValues& flags, const Plugins& plugins) {
+  for (const std::string& part : Split(flags.cloud_provider, ',')) {
+    const size_t equals = part.find('=');
+    const std::string provider = equals == std::string::npos ? part : part.substr(equals + 1);
+    if (!plugins.node_groups.Has(provider) && !plugins.clouds.Has(provider))
+      return Unknown(provider, plugins);
+  }
+  return Status::Ok();
+}
 
 Result<std::unique_ptr<cloud::NodeGroups>> OpenNodeGroups(const autoscale::FlagValues& flags,
                                                           const Plugins& plugins, Clock& clock,

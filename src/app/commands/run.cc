@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "app/commands/commands.h"
+#include "app/known_providers.h"
 #include "app/real_cluster.h"
 #include "autoscale/flags.h"
 #include "base/go_duration.h"
@@ -111,7 +112,13 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
     std::fprintf(stderr, "coppice run: %s\n", command.status().message().c_str());
     return 2;
   }
-  if (NamesCluster(command->flags)) return RunOnRealCluster(command->flags, plugins);
+  if (NamesCluster(command->flags)) {
+    if (const Status known = CheckProviderNames(command->flags, plugins); !known.ok()) {
+      std::fprintf(stderr, "coppice run: %s\n", known.message().c_str());
+      return 2;
+    }
+    return RunOnRealCluster(command->flags, plugins);
+  }
   return RunModel(*command, plugins);
 }
 
