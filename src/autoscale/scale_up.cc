@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "autoscale/similar.h"
 
@@ -197,9 +198,8 @@ void ScaleUpPlanner::AskGroup(const NodeTemplate& node_template,
   // filter.
   std::map<std::pair<cluster::SpecId, cluster::LabelSetId>, model::Verdict> answered;
   const auto check = [&](cluster::PodIndex pod) {
-    const cluster::PodView view = snapshot.pod(pod);
-    if (!view.volumes.empty() || !view.wanted_node.empty()) return parts_.search.Check(pod, *node);
-    const auto key = std::make_pair(view.spec_id, view.label_set_id);
+    if (!snapshot.IsPlain(pod)) return parts_.search.Check(pod, *node);
+    const auto key = std::make_pair(snapshot.spec_id(pod), snapshot.label_set_id(pod));
     const auto known = answered.find(key);
     if (known != answered.end()) return known->second;
     return answered.emplace(key, parts_.search.Check(pod, *node)).first->second;
@@ -209,9 +209,10 @@ void ScaleUpPlanner::AskGroup(const NodeTemplate& node_template,
 
 void ScaleUpPlanner::FindTakers(Draft& draft) {
   for (const std::string& group : draft.valid) {
+    std::vector<const pack::PodKind*> takers;
     const auto tell = [&](ScaleUpPlan::Kind& kind, model::Verdict verdict) {
       if (verdict.yes()) {
-        draft.takers[group].push_back(&kind.pods);
+        takers.push_back(&kind.pods);
         kind.schedulable = true;
         kind.schedulable_groups.push_back(group);
       } else {
@@ -219,6 +220,7 @@ void ScaleUpPlanner::FindTakers(Draft& draft) {
       }
     };
     AskGroup(*TemplateOf(draft, group), tell, draft);
+    if (!takers.empty()) draft.takers[group] = std::move(takers);
   }
 }
 
@@ -429,7 +431,9 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   plan.chosen = best.group;
   plan.report.chosen = best.group;
   plan.report.by_lot = choice.by_lot;
-  const std::set<const model::Pod*> helped(best.pods.begin(), best.pods.end());
+  const std::unordered_set<const model::Pod*> helped(best.pods.begin(), best.pods.end(),
+                                                     best.pods.size());
+  plan.report.triggered.reserve(helped.size());
   for (const auto& kind : plan.kinds) {
     for (const auto& pending : kind.pods) {
       if (helped.contains(pending.pod.get())) plan.report.triggered.push_back(pending.pod);
