@@ -238,7 +238,8 @@ class FakeApiServer {
     if (request.method == "GET") return Answer(200, it->second);
     if (request.method == "PUT") {
       const std::string version = body["metadata"].value("resourceVersion", "");
-      if (!version.empty() && version != it->second["metadata"]["resourceVersion"])
+      if (!version.empty() &&
+          version != it->second["metadata"]["resourceVersion"].get<std::string>())
         return Refused(409, "Conflict");
       Store(target.collection, key, body);
       return Answer(200, objects[key]);

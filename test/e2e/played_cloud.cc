@@ -1,0 +1,101 @@
+#include "test/e2e/played_cloud.h"
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "kube/client.h"
+#include "test/support/must.h"
+
+namespace coppice::test {
+namespace {
+
+using Json = nlohmann::json;
+
+Json NodeOf(const Json& server) {
+  const std::string name = server.at("name");
+  const Json& flavor = server.at("flavor");
+  const Json resources = {{"cpu", std::to_string(flavor.at("vcpu_count").get<int>())},
+                          {"memory", std::to_string(flavor.at("memory_gb").get<int>()) + "Gi"},
+                          {"ephemeral-storage", "50Gi"},
+                          {"pods", "110"}};
+  Json labels = {{"kubernetes.io/hostname", name},
+                 {"kubernetes.io/arch", "amd64"},
+                 {"kubernetes.io/os", "linux"},
+                 {"node.kubernetes.io/instance-type", flavor.at("slug")},
+                 {"topology.kubernetes.io/zone", server.at("zone").at("slug")}};
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata",
+           {{"name", name},
+            {"labels", labels},
+            {"annotations", {{"kwok.x-k8s.io/node", "fake"}, {"e2e/played", "true"}}}}},
+          {"spec", {{"providerID", "cloudscale://" + server.at("uuid").get<std::string>()}}},
+          {"status",
+           {{"capacity", resources},
+            {"allocatable", resources},
+            {"conditions", {{{"type", "Ready"}, {"status", "True"}, {"reason", "Played"}}}}}}};
+}
+
+}  // namespace
+
+PlayedCloud::PlayedCloud(std::string kubeconfig, Duration boot_time)
+    : kubeconfig_(std::move(kubeconfig)),
+      emulator_({.boot_time = boot_time}, clock_, rng_),
+      server_(MustValue(emulator::WireServer::Start(
+          "127.0.0.1", 0, clock_,
+          [this](const emulator::Request& request) { return emulator_.Handle(request); }))),
+      player_([this] { Play(); }) {}
+
+PlayedCloud::~PlayedCloud() {
+  stop_ = true;
+  player_.join();
+}
+
+void PlayedCloud::Play() {
+  SystemClock clock;
+  Executor executor(clock);
+  InlineWorkers workers;
+  SeededRng rng(1);
+  const auto transport = MustValue(net::MultiClient::Create({}));
+  const auto config = MustValue(kube::LoadKubeconfig(kubeconfig_));
+  kube::Credentials credentials({.config = config, .executor = executor, .workers = workers});
+  kube::Client client({.server = config.server, .qps = 0}, *transport, credentials, executor, rng);
+  const auto send = [&](kube::Request request) {
+    const Deadline soon = Deadline::In(clock, std::chrono::seconds(5));
+    return executor.BlockOn(client.Send(std::move(request), soon));
+  };
+  std::set<std::string> played;
+  while (!stop_) {
+    emulator::Request list{.method = "GET",
+                           .path = "/v1/servers",
+                           .query = {},
+                           .headers = {{"authorization", "Bearer any"}},
+                           .body = ""};
+    const Json servers = Json::parse(emulator_.Handle(list).body, nullptr, false);
+    std::set<std::string> there;
+    for (const Json& server : servers.is_array() ? servers : Json::array()) {
+      const std::string name = server.at("name");
+      there.insert(name);
+      if (server.at("status") != "running" || played.contains(name)) continue;
+      kube::Request create{
+          .method = "POST", .path = "/api/v1/nodes", .body = NodeOf(server).dump()};
+      const auto created = send(std::move(create));
+      if (created.ok() && (created->Success() || created->status == 409)) {
+        played.insert(name);
+      } else {
+        std::cerr << "no node for " << name << ": "
+                  << (created.ok() ? created->body : created.status().ToString()) << "\n";
+      }
+    }
+    peak_ = std::max<size_t>(peak_, there.size());
+    for (auto it = played.begin(); it != played.end();) {
+      const bool gone =
+          !there.contains(*it) && send({.method = "DELETE", .path = "/api/v1/nodes/" + *it}).ok();
+      it = gone ? played.erase(it) : std::next(it);
+    }
+    executor.RunFor(std::chrono::milliseconds(50));
+  }
+}
+
+}  // namespace coppice::test
