@@ -148,7 +148,7 @@ struct Server::State {
   void Drop(uint64_t number);
   void Serve(uint64_t number, bool readable);
   void Tick();
-  bool Finished(bool stopping);
+  bool Finished();
   void Wake() const {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(wake.fd(), &one, sizeof one);
@@ -226,18 +226,18 @@ void Server::State::Run() {
         Serve(number, false);
       }
     }
-    if (stopping && Finished(true)) return;
+    if (stopping && Finished()) return;
   }
 }
 
-// All calls are answered, or the time for that is over.
-bool Server::State::Finished(bool stopping) {
-  if (!stopping) return false;
+// All calls are answered, or the time for that is over and their connections are cut. Handlers that
+// run are always waited for.
+bool Server::State::Finished() {
   const bool all_idle =
       std::ranges::all_of(connections, [](const auto& entry) { return entry.second->idle(); });
   const std::lock_guard lock(mutex);
-  if (running > 0 || !late.empty()) return false;  // handlers are always waited for
-  return all_idle || clock.Now() >= stop_at;
+  if (!all_idle && clock.Now() >= stop_at) connections.clear();
+  return running == 0 && late.empty() && (all_idle || connections.empty());
 }
 
 void Server::State::Accept() {

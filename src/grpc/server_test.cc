@@ -212,6 +212,20 @@ TEST_F(ServerTest, StopWaitsForTheHandlerThatIsRunning) {
   stopped.get();
 }
 
+TEST_F(ServerTest, AfterTheGraceTheClientIsLetGoThoughTheHandlerRunsOn) {
+  const auto server = StartTls();
+  const auto client = Client(*server, Store(authority_, "client", {"c"}));
+  auto answer =
+      std::async(std::launch::async, [&] { return client->Call("/test.Echo/Wait", "", Soon()); });
+  entered_.wait();
+  auto stopped =
+      std::async(std::launch::async, [&] { server->Stop(std::chrono::milliseconds(20)); });
+  EXPECT_EQ(answer.get().code(), Code::kUnavailable);
+  EXPECT_EQ(stopped.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  release_.set_value();
+  stopped.get();
+}
+
 TEST_F(ServerTest, StopUnderLoadLosesNoThread) {
   const auto server = StartTls();
   const auto certificates = Store(authority_, "client", {"c"});

@@ -38,6 +38,10 @@
 #include "test/support/test_certificates.h"
 #include "wire/wire.h"
 
+#if defined(COPPICE_MIMALLOC)
+#include <mimalloc.h>
+#endif
+
 namespace coppice {
 namespace {
 
@@ -372,4 +376,9 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace coppice
 
-int main(int argc, char** argv) { return coppice::Main(argc, argv); }
+int main(int argc, char** argv) {
+#if defined(COPPICE_MIMALLOC)
+  mi_option_set_default(mi_option_decommit_delay, 0);  // as src/app/main.cc
+#endif
+  return coppice::Main(argc, argv);
+}
