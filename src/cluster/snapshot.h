@@ -300,7 +300,7 @@ class Snapshot {
   std::vector<uint32_t> eased_;
   uint64_t eased_base_ = 0;
   mutable bool eased_read_ = false;  // somebody may have read the last entry
-  std::vector<uint64_t> content_;  // by node index
+  std::vector<uint64_t> content_;    // by node index
   uint64_t next_content_ = 0;
   IdTable node_names_;
 
