@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <latch>
+#include <memory>
+#include <mutex>
 #include <thread>
 
 #include "base/fake_clock.h"
@@ -61,7 +63,11 @@ using testing::IsEmpty;
 class Member final : public NodeGroups {
  public:
   explicit Member(FakeNodeGroups& fake) : fake_(fake) {}
-  std::shared_ptr<std::latch> hang;  // Refresh waits for it
+  // Refresh waits for it; null: not any more.
+  void HangOn(std::shared_ptr<std::latch> latch) {
+    const std::lock_guard lock(mutex_);
+    hang_ = std::move(latch);
+  }
 
   uint64_t Version() const override { return fake_.Version(); }
   std::vector<GroupInfo> Groups() override { return fake_.Groups(); }
@@ -91,7 +97,11 @@ class Member final : public NodeGroups {
     return fake_.DecreaseTarget(g, d, t);
   }
   Status Refresh(Deadline t) override {
-    if (const auto waiting = hang) waiting->wait();
+    const auto waiting = [this] {
+      const std::lock_guard lock(mutex_);
+      return hang_;
+    }();
+    if (waiting != nullptr) waiting->wait();
     return fake_.Refresh(t);
   }
   Status Cleanup() override { return fake_.Cleanup(); }
@@ -107,6 +117,8 @@ class Member final : public NodeGroups {
 
  private:
   FakeNodeGroups& fake_;
+  std::mutex mutex_;
+  std::shared_ptr<std::latch> hang_;
 };
 
 class CombinedNodeGroupsTest : public testing::Test {
@@ -225,14 +237,14 @@ TEST_F(CombinedNodeGroupsTest, OneThatIsBrokenFromTheStartJoinsLater) {
 TEST_F(CombinedNodeGroupsTest, OneThatHangsIsWaitedForInFullOnlyOnce) {
   ASSERT_OK(combined->Refresh(Soon()));
   const auto latch = std::make_shared<std::latch>(1);
-  south_door->hang = latch;
+  south_door->HangOn(latch);
   ASSERT_OK(combined->Refresh(Deadline::In(clock, std::chrono::milliseconds(100))));
   const TimePoint start = clock.Now();
   for (int i = 0; i < 5; ++i) ASSERT_OK(combined->Refresh(Deadline::In(clock, seconds(20))));
   EXPECT_LT(clock.Now() - start, seconds(3));  // five times 50 ms
   EXPECT_EQ(combined->Increase("batch", 1, Soon()).code(), Code::kUnavailable);
   EXPECT_THAT(lines, HasSubstr("hangs"));
-  south_door->hang = nullptr;
+  south_door->HangOn(nullptr);
   latch->count_down();
   ASSERT_OK(combined->Refresh(Deadline::In(clock, seconds(20))));
   ASSERT_OK(combined->Refresh(Deadline::In(clock, seconds(20))));
