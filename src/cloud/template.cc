@@ -30,7 +30,8 @@ int64_t InUnits(const Quantity& quantity, bool millis) {
   return millis ? quantity.MilliValue() : quantity.Value();
 }
 
-// "500Mi", "100m", or "10%" of `capacity` (same unit as the answer).
+// "500Mi", "100m", or "10%" of `capacity` (same unit as the answer). Never more than that: what is
+// written may be larger than any number that we could compute with.
 Result<int64_t> ReadAmount(std::string_view text, int64_t capacity, bool millis) {
   text = Trim(text);
   if (text.ends_with('%')) {
@@ -46,7 +47,8 @@ Result<int64_t> ReadAmount(std::string_view text, int64_t capacity, bool millis)
   }
   const Quantity quantity = TRY(Quantity::Parse(text));
   if (quantity.Sign() < 0) return InvalidArgument("'" + std::string(text) + "' is negative");
-  return InUnits(quantity, millis);
+  const Quantity all = millis ? Quantity::FromMillis(capacity) : Quantity::FromUnits(capacity);
+  return quantity.Compare(all) >= 0 ? capacity : InUnits(quantity, millis);
 }
 
 // One of the three maps of a group: its name in messages, its text, and which key of it speaks
@@ -89,8 +91,10 @@ Result<int64_t> Taken(const GroupConfig& group, std::string_view resource, int64
   for (const Source& source : SourcesOf(group)) {
     for (const auto& [key, text] : *source.amounts) {
       if ((source.eviction ? ResourceOfSignal(key) : std::string_view(key)) != resource) continue;
-      taken += TRY(ReadAmount(text, capacity, resource == model::kCpu)
-                       .Context("group '" + group.name + "': " + source.name + "." + key));
+      const int64_t more =
+          TRY(ReadAmount(text, capacity, resource == model::kCpu)
+                  .Context("group '" + group.name + "': " + source.name + "." + key));
+      taken = more > capacity - taken ? capacity : taken + more;
     }
   }
   return taken;
