@@ -15,11 +15,11 @@ class Items {
   }
   template <class T>
   void AddAll(const cluster::OrderedObjects<T>& objects) {
-    objects.ForEach([this](const auto& object) { Add(*object); });
+    objects.ForEach([this](const auto& object) { this->Add(*object); });
   }
   template <class T>
   void AddAll(const cluster::ObjectTable<T>& table) {
-    table.ForEach([this](const T& object) { Add(object); });
+    table.ForEach([this](const T& object) { this->Add(object); });
   }
   std::string text;
 

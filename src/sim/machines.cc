@@ -82,11 +82,11 @@ void Machines::Look() {
   for (const auto& [id, node] : nodes_) {
     if (alive.contains(id) || !leaving_.insert(id).second) continue;
     SetReady(node, false);
-    cluster_.agenda().In(times_.gone_after, [this, id = id, node = node] {
-      nodes_.erase(id);
-      leaving_.erase(id);
-      joining_.erase(id);
-      cluster_.DeleteNode(node);
+    cluster_.agenda().In(times_.gone_after, [this, gone = id, name = node] {
+      nodes_.erase(gone);
+      leaving_.erase(gone);
+      joining_.erase(gone);
+      cluster_.DeleteNode(name);
     });
   }
   std::erase_if(joining_,

@@ -7,7 +7,7 @@ namespace coppice::sim {
 Model::Model(Parts parts)
     : agenda(parts.clock),
       cluster(agenda),
-      cloud(std::move(parts.cloud), parts.clock),
+      cloud(std::move(parts.cloud)),
       scheduler(cluster, parts.filters),
       controllers(cluster),
       machines(cluster, cloud, parts.times),

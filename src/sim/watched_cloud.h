@@ -28,8 +28,7 @@ class WatchedCloud final : public cloud::Cloud {
     std::function<void()> changed;  // something was made or ended: look again
   };
 
-  WatchedCloud(std::unique_ptr<cloud::Cloud> behind, const Clock& clock)
-      : behind_(std::move(behind)), clock_(clock) {}
+  explicit WatchedCloud(std::unique_ptr<cloud::Cloud> behind) : behind_(std::move(behind)) {}
 
   Hooks hooks;
 
@@ -60,7 +59,6 @@ class WatchedCloud final : public cloud::Cloud {
   void Mark(cloud::Machine& machine) const;
 
   std::unique_ptr<cloud::Cloud> behind_;
-  const Clock& clock_;
   std::map<cloud::ProviderId, bool> failed_;
 };
 
