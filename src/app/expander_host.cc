@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/priority_file.h"
+#include "app/status_server.h"
 #include "base/pool.h"
 #include "expand/chain.h"
 #include "grpc/interceptors.h"
@@ -59,8 +60,6 @@ struct ExpanderHost::State {
   std::atomic<bool> serving = false;
 
   Status Open();
-  Status OpenHttp();
-  net::ServerResponse AnswerHttp(const net::ServerRequest& request) const;
 };
 
 Status ExpanderHost::State::Open() {
@@ -90,35 +89,12 @@ Status ExpanderHost::State::Open() {
   workers = std::make_unique<Pool>(kParallelCalls, kQueuedCalls);
   server = TRY(grpc::Server::Start(server_options, std::move(services), *workers, context.clock,
                                    context.log));
-  TRY(OpenHttp());
+  http = TRY(ServeStatus(options.metrics_addr, context.metrics, context.log, [this] {
+    return serving ? Status::Ok() : Unavailable("the expander is stopping");
+  }));
   server->SetServing(true);
   serving = true;
   return Status::Ok();
-}
-
-Status ExpanderHost::State::OpenHttp() {
-  if (options.metrics_addr.empty()) return Status::Ok();
-  const auto address = TRY(
-      net::ParseHostPort(options.metrics_addr).Context("--metrics-addr=" + options.metrics_addr));
-  http = TRY(net::HttpServer::Create(
-      {.host = address.host, .port = address.port, .log = context.log},
-      [this](const net::ServerRequest& request) { return AnswerHttp(request); }));
-  return Status::Ok();
-}
-
-net::ServerResponse ExpanderHost::State::AnswerHttp(const net::ServerRequest& request) const {
-  if (request.method != "GET" && request.method != "HEAD")
-    return {.status = 405, .body = "GET only\n"};
-  if (request.path == "/metrics") {
-    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-            .body = context.metrics.Render()};
-  }
-  if (request.path == "/healthz") return {.body = "ok\n"};
-  if (request.path == "/readyz") {
-    if (serving) return {.body = "ok\n"};
-    return {.status = 503, .body = "the expander is stopping\n"};
-  }
-  return {.status = 404, .body = "there are /metrics, /healthz and /readyz\n"};
 }
 
 Result<std::unique_ptr<ExpanderHost>> ExpanderHost::Start(ExpanderOptions options,

@@ -8,6 +8,7 @@
 #include "app/expander_host.h"
 #include "base/fake_clock.h"
 #include "cloud/fake_node_groups.h"
+#include "test/support/agreeing_writer.h"
 #include "test/support/must.h"
 #include "test/support/option_set.h"
 #include "test/support/step_workers.h"
@@ -15,16 +16,6 @@
 
 namespace coppice::app {
 namespace {
-
-class AgreeingWriter final : public cluster::Writer {
- public:
-  Task<Status> ChangeNode(std::string, cluster::NodeChange) override { co_return Status::Ok(); }
-  Task<Status> Evict(cluster::PodName, int64_t) override { co_return Status::Ok(); }
-  Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName) override {
-    co_return Result<std::optional<std::string>>(std::nullopt);
-  }
-  void Emit(cluster::Event) override {}
-};
 
 // Takes the last, on whatever thread; says whether that was a worker.
 class AsksSomebody final : public expand::Expander {
@@ -103,7 +94,7 @@ class ExpanderWaitTest : public testing::Test {
   Log log_ = Log::Null();
   test::StepWorkers workers_;
   cluster::World world_;
-  AgreeingWriter writer_;
+  test::AgreeingWriter writer_;
   cloud::FakeNodeGroups groups_;
   model::Pod world_pod_;
   bool on_worker_ = false;

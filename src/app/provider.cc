@@ -9,6 +9,7 @@
 
 #include "app/config_watch.h"
 #include "app/open_cloud.h"
+#include "app/status_server.h"
 #include "base/pool.h"
 #include "cloud/cloud_node_groups.h"
 #include "grpc/interceptors.h"
@@ -63,7 +64,6 @@ struct Provider::State {
   Status Check(const std::vector<cloud::GroupConfig>& groups_to_check) const;
   Status OpenGrpc();
   Status OpenHttp();
-  net::ServerResponse AnswerHttp(const net::ServerRequest& request) const;
   Status Ready() const;
   void Refresh();
   void RefreshIfNobodyElseDoes();
@@ -131,28 +131,8 @@ Status Provider::State::OpenHttp() {
   const std::string address = options.metrics_addr
                                   ? *options.metrics_addr
                                   : config.metrics_listen.value_or(kDefaultMetricsAddr);
-  if (address.empty()) return Status::Ok();
-  const auto host_port = TRY(net::ParseHostPort(address).Context("--metrics-addr " + address));
-  http = TRY(net::HttpServer::Create(
-      {.host = host_port.host, .port = host_port.port, .log = context.log},
-      [this](const net::ServerRequest& request) { return AnswerHttp(request); }));
+  http = TRY(ServeStatus(address, context.metrics, context.log, [this] { return Ready(); }));
   return Status::Ok();
-}
-
-net::ServerResponse Provider::State::AnswerHttp(const net::ServerRequest& request) const {
-  if (request.method != "GET" && request.method != "HEAD")
-    return {.status = 405, .body = "GET only\n"};
-  if (request.path == "/metrics") {
-    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-            .body = context.metrics.Render()};
-  }
-  if (request.path == "/healthz") return {.body = "ok\n"};
-  if (request.path == "/readyz") {
-    const Status ready = Ready();
-    if (ready.ok()) return {.body = "ok\n"};
-    return {.status = 503, .body = ready.message() + "\n"};
-  }
-  return {.status = 404, .body = "there are /metrics, /healthz and /readyz\n"};
 }
 
 Status Provider::State::Ready() const {

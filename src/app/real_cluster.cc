@@ -1,7 +1,5 @@
 #include "app/real_cluster.h"
 
-#include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -21,6 +19,7 @@
 #include "app/health_check.h"
 #include "app/loop_trigger.h"
 #include "app/status_map.h"
+#include "app/stop_signals.h"
 #include "app/version.h"
 #include "base/on_worker.h"
 #include "base/promise.h"
@@ -131,23 +130,18 @@ class RealCluster {
     return Serve();
   }
 
-  int Run() {
+  int Run(const StopSignals& signals) {
     executor_->Spawn(Main());
     std::atomic<bool> over = false;
     // Signals are blocked everywhere; this thread alone takes them.
-    std::thread signals([&] {
-      sigset_t set;
-      sigemptyset(&set);
-      for (const int s : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&set, s);
-      const timespec wait{.tv_sec = 0, .tv_nsec = 100'000'000};
+    std::thread listener([&] {
       while (!over) {
-        if (sigtimedwait(&set, nullptr, &wait) < 0) continue;
-        executor_->Post([this] { StopSoon(); });
+        if (signals.Wait(std::chrono::milliseconds(100))) executor_->Post([this] { StopSoon(); });
       }
     });
     executor_->Run();
     over = true;
-    signals.join();
+    listener.join();
     server_->Stop();
     return exit_code_;
   }
@@ -420,11 +414,7 @@ class RealCluster {
 }  // namespace
 
 int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int s : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&signals, s);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  const StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   // Never destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = *new SystemClock;
   const Log& log = *new Log(LogFrom(flags, clock));
@@ -434,7 +424,7 @@ int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins) {
     log.Error("the autoscaler cannot start", {{"error", connected}});
     return 1;
   }
-  return cluster.Run();
+  return cluster.Run(signals);
 }
 
 }  // namespace coppice::app

@@ -1,10 +1,6 @@
 #include "grpc/credentials.h"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
 
 #include <ctime>
 #include <fstream>
@@ -13,27 +9,14 @@
 
 #include "base/check.h"
 #include "base/file_signature.h"
+#include "grpc/openssl_parts.h"
 
 namespace coppice::grpc {
 namespace {
 
 constexpr std::streamoff kMaxFileBytes =
     1 << 20;  // a certificate bundle; anything larger is a mistake
-
-using Bio = std::unique_ptr<BIO, decltype([](BIO* bio) { BIO_free(bio); })>;
-using Certificate = std::unique_ptr<X509, decltype([](X509* x) { X509_free(x); })>;
-using Key = std::unique_ptr<EVP_PKEY, decltype([](EVP_PKEY* key) { EVP_PKEY_free(key); })>;
-
-Bio Reader(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
-std::string OpenSslReason() {
-  const unsigned long code = ERR_peek_last_error();
-  ERR_clear_error();
-  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  return reason == nullptr ? "unknown reason" : reason;
-}
+constexpr char kUnknown[] = "unknown reason";
 
 Result<std::string> ReadFile(const std::string& path, std::string_view what) {
   if (path.empty()) return InvalidArgument(std::string(what) + " is not set");
@@ -47,11 +30,10 @@ Result<std::string> ReadFile(const std::string& path, std::string_view what) {
   return text;
 }
 
-Result<Certificate> FirstCertificate(const std::string& pem, const std::string& path) {
-  const Bio bio = Reader(pem);
-  Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+Result<Owned<X509>> FirstCertificate(const std::string& pem, const std::string& path) {
+  Owned<X509> certificate = NextCertificate(Reader(pem).get());
   if (certificate == nullptr) {
-    return InvalidArgument(path + " holds no PEM certificate (" + OpenSslReason() + ")");
+    return InvalidArgument(path + " holds no PEM certificate (" + OpenSslReason(kUnknown) + ")");
   }
   return certificate;
 }
@@ -63,29 +45,22 @@ TimePoint ToTimePoint(const ASN1_TIME* time) {
 }
 
 std::string SubjectOf(const X509* certificate) {
-  const Bio bio(BIO_new(BIO_s_mem()));
+  const Owned<BIO> bio(BIO_new(BIO_s_mem()));
   X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
   char* text = nullptr;
   const auto size = static_cast<size_t>(BIO_get_mem_data(bio.get(), &text));
   return {text, size};
 }
 
-}  // namespace
-
-namespace {
-
 Status ReadIdentity(const TlsFiles& files, TlsMaterial& material) {
   material.cert = TRY(ReadFile(files.cert_file, "tls.certFile"));
   material.key = TRY(ReadFile(files.key_file, "tls.keyFile"));
-  const Certificate certificate = TRY(FirstCertificate(material.cert, files.cert_file));
-  const Bio bio = Reader(material.key);
-  // A passphrase cannot be asked for here; without the callback OpenSSL would ask the terminal.
-  const Key key(PEM_read_bio_PrivateKey(
-      bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr));
+  const Owned<X509> certificate = TRY(FirstCertificate(material.cert, files.cert_file));
+  const Owned<EVP_PKEY> key = ReadKey(material.key);
   if (key == nullptr) {
     return InvalidArgument(files.key_file +
                            " holds no PEM private key that can be read without a passphrase (" +
-                           OpenSslReason() + ")");
+                           OpenSslReason(kUnknown) + ")");
   }
   if (X509_check_private_key(certificate.get(), key.get()) != 1) {
     ERR_clear_error();
@@ -104,7 +79,7 @@ Result<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
   if (files.parts != TlsParts::kTrust) TRY(ReadIdentity(files, material));
   if (files.parts != TlsParts::kIdentity) {
     material.ca = TRY(ReadFile(files.ca_file, "tls.caFile"));
-    const Certificate authority = TRY(FirstCertificate(material.ca, files.ca_file));
+    const Owned<X509> authority = TRY(FirstCertificate(material.ca, files.ca_file));
     if (files.parts == TlsParts::kTrust) {
       material.subject = SubjectOf(authority.get());
       material.not_after = ToTimePoint(X509_get0_notAfter(authority.get()));

@@ -292,42 +292,39 @@ struct Http2Session::State {
   void TakeBody(Stream& stream, std::string_view data) {
     stream.body += data;
     buffered += data.size();
-    if (stream.body.size() >= kPrefix) {
-      const size_t length = LengthOf(stream.body);
-      if (length > limits.max_message_bytes) {
-        return GiveUp(stream, ResourceExhausted("a message of " + std::to_string(length) +
-                                                " bytes is larger than the limit of " +
-                                                std::to_string(limits.max_message_bytes)));
-      }
-      if (stream.handler == nullptr && stream.body.size() > kPrefix + length)
-        return GiveUp(stream, Internal("more than one message in a unary call"));
-    }
     // Many streams, each below its limit, may still be more than we want to hold.
     if (buffered > 2 * limits.max_message_bytes + (1UL << 20)) {
       return GiveUp(stream, ResourceExhausted("too many unfinished requests on one connection"));
     }
-    if (stream.handler != nullptr) TakeMessages(stream);
+    if (stream.handler != nullptr) return TakeMessages(stream);
+    if (stream.body.size() < kPrefix) return;
+    const size_t length = LengthOf(stream.body);
+    if (length > limits.max_message_bytes) return GiveUp(stream, TooLarge(length));
+    if (stream.body.size() > kPrefix + length)
+      return GiveUp(stream, Internal("more than one message in a unary call"));
   }
 
   void TakeMessages(Stream& stream) {
     size_t at = 0;
-    const int32_t id = stream.id;
     while (stream.body.size() - at >= kPrefix) {
       const std::string_view rest = std::string_view(stream.body).substr(at);
       const size_t length = LengthOf(rest);
-      if (length > limits.max_message_bytes)
-        return GiveUp(stream, ResourceExhausted("a message of " + std::to_string(length) +
-                                                " bytes is larger than the limit"));
+      if (length > limits.max_message_bytes) return GiveUp(stream, TooLarge(length));
       if (rest[0] != 0) return GiveUp(stream, Compressed());
       if (rest.size() < kPrefix + length) break;
       stream.handler->OnMessage(rest.substr(kPrefix, length));
-      if (Find(id) == nullptr || stream.end) return;
+      if (stream.end) return;
       at += kPrefix + length;
     }
     stream.body.erase(0, at);
     buffered -= at;
   }
 
+  Status TooLarge(size_t length) const {
+    return ResourceExhausted("a message of " + std::to_string(length) +
+                             " bytes is larger than the limit of " +
+                             std::to_string(limits.max_message_bytes));
+  }
   static Status Compressed() {
     return Unimplemented("compressed messages are not taken; send them as they are");
   }

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -126,7 +125,6 @@ struct Server::State {
     Answer answer;
   };
   std::mutex mutex;
-  std::condition_variable idle;
   std::vector<LateAnswer> late;  // guarded by mutex, as all below
   size_t running = 0;            // handlers on workers
   bool stop = false;

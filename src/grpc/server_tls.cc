@@ -1,27 +1,11 @@
 #include "grpc/server_tls.h"
 
 #include <arpa/inet.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
 
-#include <cstring>
+#include "grpc/openssl_parts.h"
 
 namespace coppice::grpc {
 namespace {
-
-struct FreeOpenSsl {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
-};
-template <class T>
-using Owned = std::unique_ptr<T, FreeOpenSsl>;
-
-Owned<BIO> Reader(const std::string& text) {
-  return Owned<BIO>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
 
 int ChooseHttp2(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
                 unsigned int in_size, void*) {
@@ -58,13 +42,7 @@ std::string NameOf(const GENERAL_NAME* name) {
 
 }  // namespace
 
-std::string TlsError() {
-  const unsigned long code = ERR_peek_last_error();
-  ERR_clear_error();
-  if (code == 0) return "connection closed";
-  const char* reason = ERR_reason_error_string(code);
-  return reason != nullptr ? reason : "error " + std::to_string(code);
-}
+std::string TlsError() { return OpenSslReason("connection closed"); }
 
 Result<SslContextPtr> ServerContext(const TlsMaterial& material, TlsParts parts) {
   SslContextPtr context(SSL_CTX_new(TLS_server_method()));
@@ -84,26 +62,22 @@ Result<SslContextPtr> ServerContext(const TlsMaterial& material, TlsParts parts)
   SSL_CTX_set_verify(tls, verify, nullptr);
 
   const Owned<BIO> chain = Reader(material.cert);
-  const Owned<X509> own(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
+  const Owned<X509> own = NextCertificate(chain.get());
   if (own == nullptr || SSL_CTX_use_certificate(tls, own.get()) != 1)
     return failed("the certificate cannot be used");
-  while (X509* next = PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)) {
-    if (SSL_CTX_add0_chain_cert(tls, next) != 1) {
-      X509_free(next);
+  while (const Owned<X509> next = NextCertificate(chain.get())) {
+    if (SSL_CTX_add1_chain_cert(tls, next.get()) != 1)
       return failed("the certificate's chain cannot be used");
-    }
   }
-  const Owned<BIO> key_text = Reader(material.key);
-  const Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(
-      key_text.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr));
+  const Owned<EVP_PKEY> key = ReadKey(material.key);
   if (key == nullptr || SSL_CTX_use_PrivateKey(tls, key.get()) != 1)
     return failed("the key cannot be used");
 
   const Owned<BIO> bundle = Reader(material.ca);
   X509_STORE* store = SSL_CTX_get_cert_store(tls);
-  while (X509* authority = PEM_read_bio_X509(bundle.get(), nullptr, nullptr, nullptr)) {
-    const Owned<X509> held(authority);
-    if (X509_STORE_add_cert(store, authority) != 1 || SSL_CTX_add_client_CA(tls, authority) != 1)
+  while (const Owned<X509> authority = NextCertificate(bundle.get())) {
+    if (X509_STORE_add_cert(store, authority.get()) != 1 ||
+        SSL_CTX_add_client_CA(tls, authority.get()) != 1)
       return failed("an authority of the bundle cannot be used");
   }
   ERR_clear_error();  // the end of each file was reported as one

@@ -261,21 +261,17 @@ void Controllers::PublishOwner(const Workload& workload) {
   meta.namespace_ = spec.namespace_;
   meta.uid = workload.uid;
   const auto replicas = static_cast<int32_t>(spec.replicas);
+  const auto publish_set = [&](auto table, auto set) {
+    set.metadata = meta;
+    set.spec.replicas = replicas;
+    cluster_.Upsert(table, std::move(set));
+  };
   if (spec.kind == "ReplicaSet") {
-    model::ReplicaSet set;
-    set.metadata = meta;
-    set.spec.replicas = replicas;
-    cluster_.Upsert(&cluster::World::replica_sets, std::move(set));
+    publish_set(&cluster::World::replica_sets, model::ReplicaSet());
   } else if (spec.kind == "ReplicationController") {
-    model::ReplicationController set;
-    set.metadata = meta;
-    set.spec.replicas = replicas;
-    cluster_.Upsert(&cluster::World::replication_controllers, std::move(set));
+    publish_set(&cluster::World::replication_controllers, model::ReplicationController());
   } else if (spec.kind == "StatefulSet") {
-    model::StatefulSet set;
-    set.metadata = meta;
-    set.spec.replicas = replicas;
-    cluster_.Upsert(&cluster::World::stateful_sets, std::move(set));
+    publish_set(&cluster::World::stateful_sets, model::StatefulSet());
   } else if (spec.kind == "Job") {
     model::Job job;
     job.metadata = meta;

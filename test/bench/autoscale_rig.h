@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "app/plugins.h"
 #include "autoscale/engine.h"
 #include "autoscale/flags.h"
 #include "base/check.h"
@@ -22,28 +21,12 @@
 #include "cluster/world.h"
 #include "cluster/writer.h"
 #include "expand/chain.h"
-#include "fit/chain.h"
+#include "test/support/discovered_plugins.h"
 
 namespace coppice::bench {
 
-inline app::Plugins& ThePlugins() {
-  static app::Plugins plugins;
-  static const bool registered = [] {
-    app::RegisterDiscoveredPlugins(plugins);
-    return true;
-  }();
-  (void)registered;
-  return plugins;
-}
-
-inline const fit::Chain& TheFilters() {
-  static const fit::Chain chain = [] {
-    auto made = fit::Chain::Create(ThePlugins().filters, {});
-    CHECK(made.ok());
-    return std::move(made).value();
-  }();
-  return chain;
-}
+using test::TheFilters;
+using test::ThePlugins;
 
 // A pod with one container and nothing else, as upstream's benchmarks build it.
 inline model::Pod TestPod(const std::string& name, int64_t cpu_millis, int64_t memory_bytes) {

@@ -11,12 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "app/plugins.h"
 #include "base/check.h"
 #include "base/rng.h"
 #include "cluster/snapshot.h"
-#include "fit/chain.h"
 #include "fit/find.h"
+#include "test/support/discovered_plugins.h"
 
 namespace coppice {
 namespace {
@@ -28,17 +27,6 @@ using cluster::Snapshot;
 constexpr const char* kHostname = "kubernetes.io/hostname";
 constexpr const char* kZone = "topology.kubernetes.io/zone";
 constexpr int64_t kMi = int64_t{1} << 20;
-
-const fit::Chain& TheChain() {
-  static app::Plugins plugins;
-  static const fit::Chain chain = [] {
-    app::RegisterDiscoveredPlugins(plugins);
-    auto made = fit::Chain::Create(plugins.filters, {});
-    CHECK(made.ok());
-    return std::move(made).value();
-  }();
-  return chain;
-}
 
 model::Node ANode(int i, int64_t cpu_millis, const std::string& zone) {
   model::Node node;
@@ -114,7 +102,7 @@ void FindLast(benchmark::State& state, const model::Pod& object) {
   Fill(s, count);
   const PodIndex pod = s.AddPod(object);
   for (auto _ : state) {
-    const fit::Question question = TheChain().Ask(s, pod);
+    const fit::Question question = test::TheFilters().Ask(s, pod);
     const fit::Found found = fit::FindAny(question, s, {});
     CHECK(found.place + 1 == static_cast<size_t>(count));
   }
@@ -148,7 +136,7 @@ void BM_AnyNode_FirstFits_Plain(benchmark::State& state) {
   Fill(s, static_cast<int>(state.range(0)));
   const PodIndex pod = s.AddPod(APod("ask", "db", 500, 256));
   for (auto _ : state) {
-    const fit::Question question = TheChain().Ask(s, pod);
+    const fit::Question question = test::TheFilters().Ask(s, pod);
     benchmark::DoNotOptimize(fit::FindAny(question, s, {}));
   }
 }
@@ -159,7 +147,7 @@ void BM_AllNodes_10PodsEach_Plain(benchmark::State& state) {
   Fill(s, static_cast<int>(state.range(0)));
   const PodIndex pod = s.AddPod(APod("ask", "db", 500, 256));
   for (auto _ : state) {
-    const fit::Question question = TheChain().Ask(s, pod);
+    const fit::Question question = test::TheFilters().Ask(s, pod);
     benchmark::DoNotOptimize(fit::FindAll(question, s));
   }
 }
@@ -174,8 +162,8 @@ void BM_Fork_30Placements_Revert_CountersLive(benchmark::State& state) {
   for (int i = 0; i < 30; ++i)
     pods.push_back(s.AddPod(Spread(APod("move", "web", 100, 64), kZone)));
   const PodIndex lonely = s.AddPod(Lonely(APod("ask", "lonely", 1, 1)));
-  benchmark::DoNotOptimize(TheChain().Ask(s, pods[0]).rejected());  // builds the counters
-  benchmark::DoNotOptimize(TheChain().Ask(s, lonely).rejected());
+  benchmark::DoNotOptimize(test::TheFilters().Ask(s, pods[0]).rejected());  // builds the counters
+  benchmark::DoNotOptimize(test::TheFilters().Ask(s, lonely).rejected());
   NodeIndex next = 0;
   for (auto _ : state) {
     const auto fork = s.Fork();
@@ -211,7 +199,7 @@ void BM_Place_10000PendingPods_50Shapes_Nodes98PercentFull(benchmark::State& sta
   size_t placed = 0;
   for (auto _ : state) {
     const auto fork = s.Fork();
-    fit::Placer placer(TheChain(), s);
+    fit::Placer placer(test::TheFilters(), s);
     placed = 0;
     for (PodIndex pod : pending) placed += placer.Place(pod) != cluster::kNone;
   }

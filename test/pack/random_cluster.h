@@ -4,23 +4,13 @@
 
 #include <string>
 
-#include "app/plugins.h"
 #include "base/rng.h"
-#include "fit/chain.h"
 #include "model/node.h"
 #include "model/pod.h"
+#include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
 
 namespace coppice::test {
-
-inline const fit::Chain& AllFilters() {
-  static app::Plugins plugins;
-  static const fit::Chain chain = [] {
-    app::RegisterDiscoveredPlugins(plugins);
-    return MUST(fit::Chain::Create(plugins.filters, {}));
-  }();
-  return chain;
-}
 
 inline model::Node RandomNode(Rng& rng, const std::string& name) {
   model::Node node;

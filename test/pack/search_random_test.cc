@@ -31,7 +31,7 @@ class NaiveSearch {
       if (node == accept.except) continue;
       if (accept.allowed != nullptr && (*accept.allowed)[node] == 0) continue;
       if (snapshot_.node_shape(node).unschedulable) continue;
-      if (!test::AllFilters().Ask(snapshot_, pod).Check(node).yes()) continue;
+      if (!test::TheFilters().Ask(snapshot_, pod).Check(node).yes()) continue;
       last_ = at;
       return node;
     }
@@ -46,7 +46,7 @@ class NaiveSearch {
 class History {
  public:
   explicit History(uint64_t seed)
-      : rng_(seed), search_(snapshot_, test::AllFilters()), naive_(snapshot_) {
+      : rng_(seed), search_(snapshot_, test::TheFilters()), naive_(snapshot_) {
     for (int i = 0; i < 6; ++i) AddNode();
   }
 
@@ -124,7 +124,7 @@ class History {
       const NodeIndex expected = naive_.Find(pod, accept);
       ASSERT_EQ(search_.Find(pod, accept), expected);
       for (const NodeIndex node : snapshot_.nodes()) {
-        const bool fits = test::AllFilters().Ask(snapshot_, pod).Check(node).yes();
+        const bool fits = test::TheFilters().Ask(snapshot_, pod).Check(node).yes();
         ASSERT_EQ(search_.Check(pod, node).yes(), fits);
         ASSERT_EQ(search_.Fits(pod, node), fits);
       }

@@ -3,12 +3,11 @@
 
 #pragma once
 
-#include "app/plugins.h"
-#include "fit/chain.h"
+#include "test/support/discovered_plugins.h"
 
 namespace coppice::replay {
 
-app::Plugins& ThePlugins();
-const fit::Chain& TheFilters();  // kube-scheduler's default profile
+using test::TheFilters;  // kube-scheduler's default profile
+using test::ThePlugins;
 
 }  // namespace coppice::replay

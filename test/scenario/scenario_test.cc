@@ -8,25 +8,14 @@
 #include <sstream>
 
 #include "test/scenario/stage.h"
+#include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
 
 namespace coppice::scenario {
 namespace {
 
-app::Plugins& ThePlugins() {
-  static app::Plugins plugins;
-  static const bool kRegistered = [] {
-    app::RegisterDiscoveredPlugins(plugins);
-    return true;
-  }();
-  (void)kRegistered;
-  return plugins;
-}
-
-const fit::Chain& TheFilters() {
-  static const fit::Chain kChain = MUST(fit::Chain::Create(ThePlugins().filters, {}));
-  return kChain;
-}
+using test::TheFilters;
+using test::ThePlugins;
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;

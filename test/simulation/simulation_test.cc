@@ -18,6 +18,7 @@
 #include "sim/faults.h"
 #include "sim/load.h"
 #include "test/simulation/invariants.h"
+#include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
 
 namespace coppice::simulation {
@@ -26,21 +27,8 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-app::Plugins& ThePlugins() {
-  static app::Plugins plugins;
-  static const bool kRegistered = [] {
-    app::RegisterDiscoveredPlugins(plugins);
-    return true;
-  }();
-  (void)kRegistered;
-  return plugins;
-}
-
-const fit::Chain& TheFilters() {
-  static const fit::Chain kChain = MUST(fit::Chain::Create(ThePlugins().filters, {}));
-  return kChain;
-}
+using test::TheFilters;
+using test::ThePlugins;
 
 cloud::GroupConfig Group(std::string name, std::string flavor, std::string zone, int min, int max) {
   return {.name = std::move(name),

@@ -1,32 +1,15 @@
 // `coppice expander`: the built-in expanders for a Cluster Autoscaler, or a Coppice, elsewhere.
 
-#include <signal.h>
-
 #include <cstdio>
-#include <ctime>
 
 #include "app/commands/commands.h"
 #include "app/expander_flags.h"
 #include "app/expander_host.h"
+#include "app/stop_signals.h"
 #include "app/version.h"
 #include "base/strings.h"
 
 namespace coppice::app {
-namespace {
-
-// Blocked before any thread exists, so that the loop below is the only receiver.
-sigset_t BlockStopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
-
-}  // namespace
-
 int RunExpander(const std::vector<std::string>& args, Plugins& plugins) {
   const auto options = ParseExpanderFlags(args);
   if (!options.ok()) {
@@ -37,7 +20,7 @@ int RunExpander(const std::vector<std::string>& args, Plugins& plugins) {
     std::fputs(ExpanderHelp().c_str(), stdout);
     return 0;
   }
-  const sigset_t signals = BlockStopSignals();
+  const StopSignals signals({SIGTERM, SIGINT});
   SystemClock clock;
   const Log log = Log::ToStderr(clock, options->log_level);
   SeededRng rng(SeedFromSystem());
@@ -51,8 +34,7 @@ int RunExpander(const std::vector<std::string>& args, Plugins& plugins) {
     return 1;
   }
   log.Info("serving", {{"port", (*host)->port()}, {"http_port", (*host)->http_port()}});
-  const timespec second{.tv_sec = 1, .tv_nsec = 0};
-  while (sigtimedwait(&signals, nullptr, &second) < 0) (*host)->Tick();
+  while (!signals.Wait(std::chrono::seconds(1))) (*host)->Tick();
   (*host)->Stop();
   log.Info("coppice expander ends");
   return 0;

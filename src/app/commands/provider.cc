@@ -1,33 +1,15 @@
-#include <signal.h>
-
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 
 #include "app/commands/commands.h"
 #include "app/provider.h"
+#include "app/stop_signals.h"
 #include "app/version.h"
 #include "grpc/library_log.h"
 
 namespace coppice::app {
-namespace {
-
-// Blocked in the first thread before any other exists, so that all inherit it and the one loop
-// below is the only receiver: no handler, no global flag.
-sigset_t BlockStopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
-
-}  // namespace
-
 int RunProvider(const ProviderCommand& command, Plugins& plugins) {
-  const sigset_t signals = BlockStopSignals();
+  const StopSignals signals({SIGTERM, SIGINT});
   // Neither is ever destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = *new SystemClock;
   const Log& log = *new Log(Log::ToStderr(clock, command.log_level));
@@ -48,8 +30,7 @@ int RunProvider(const ProviderCommand& command, Plugins& plugins) {
     return 1;
   }
   log.Info("serving", {{"port", (*provider)->port()}, {"http_port", (*provider)->http_port()}});
-  const timespec second{.tv_sec = 1, .tv_nsec = 0};
-  while (sigtimedwait(&signals, nullptr, &second) < 0) (*provider)->Tick();
+  while (!signals.Wait(std::chrono::seconds(1))) (*provider)->Tick();
   return (*provider)->Stop().ok() ? 0 : 1;
 }
 

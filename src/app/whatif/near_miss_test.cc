@@ -10,6 +10,7 @@
 #include "autoscale/pod_changes.h"
 #include "base/rng.h"
 #include "report/explain.h"
+#include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
 
 namespace coppice::app {
@@ -17,15 +18,6 @@ namespace {
 
 using report::Change;
 using report::ChangeKind;
-
-const Plugins& AllPlugins() {
-  static const Plugins* const plugins = [] {
-    auto* made = new Plugins;
-    RegisterDiscoveredPlugins(*made);
-    return made;
-  }();
-  return *plugins;
-}
 
 model::Node TemplateNode(const std::string& name, int64_t cpu_millis, int64_t mebi) {
   model::Node node;
@@ -75,7 +67,7 @@ WhatIfPlan PlanFor(const Case& c) {
   what_if.groups.groups = c.groups;
   what_if.now = TimePoint(std::chrono::hours(490'001));
   what_if.horizon = std::chrono::minutes(1);
-  return MUST(RunWhatIf(std::move(what_if), AllPlugins(), Log::Null()));
+  return MUST(RunWhatIf(std::move(what_if), test::ThePlugins(), Log::Null()));
 }
 
 bool GetsANode(const WhatIfPlan& plan, const std::string& pod) {

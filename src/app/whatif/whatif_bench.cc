@@ -10,18 +10,10 @@
 #include "app/assembly.h"
 #include "app/whatif/whatif_cluster.h"
 #include "base/fake_clock.h"
+#include "test/support/discovered_plugins.h"
 
 namespace coppice::app {
 namespace {
-
-const Plugins& AllPlugins() {
-  static const Plugins* const plugins = [] {
-    auto* made = new Plugins;
-    RegisterDiscoveredPlugins(*made);
-    return made;
-  }();
-  return *plugins;
-}
 
 model::Node TemplateNode(int group) {
   model::Node node;
@@ -66,7 +58,7 @@ void BM_PassWithUnhelpedPods(benchmark::State& state) {
     group.node_template = std::make_shared<const model::Node>(TemplateNode(i));
     groups.Add(std::move(group));
   }
-  auto filters = fit::Chain::Create(AllPlugins().filters, {});
+  auto filters = fit::Chain::Create(test::ThePlugins().filters, {});
   WhatIfCluster cluster(world, groups, *filters, clock);
   ClusterObjects objects;
   for (int i = 0; i < state.range(1); ++i) {
@@ -76,7 +68,7 @@ void BM_PassWithUnhelpedPods(benchmark::State& state) {
   autoscale::FlagValues flags;
   flags.options.explain_checks = static_cast<int>(state.range(2));
   auto assembly = Assembly::Create({.flags = flags,
-                                    .plugins = AllPlugins(),
+                                    .plugins = test::ThePlugins(),
                                     .world = world,
                                     .writer = cluster,
                                     .executor = executor,

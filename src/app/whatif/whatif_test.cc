@@ -5,6 +5,7 @@
 #include <map>
 
 #include "app/whatif/whatif_output.h"
+#include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
 
 namespace coppice::app {
@@ -16,22 +17,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Plugins& AllPlugins() {
-  static const Plugins* const plugins = [] {
-    auto* made = new Plugins;
-    RegisterDiscoveredPlugins(*made);
-    return made;
-  }();
-  return *plugins;
-}
-
 class WhatIfTest : public testing::Test {
  protected:
   WhatIfTest() {
     EXPECT_TRUE(ReadObjectsFrom("examples/simulate/cluster.yaml", what_if.cluster).ok());
     what_if.groups = MUST(GroupsFromNodes(what_if.cluster.nodes, {"1:5:general", "0:3:ml"}));
   }
-  WhatIfPlan Plan() { return MUST(RunWhatIf(what_if, AllPlugins(), Log::Null())); }
+  WhatIfPlan Plan() { return MUST(RunWhatIf(what_if, test::ThePlugins(), Log::Null())); }
   void Add(std::string_view yaml) { ASSERT_TRUE(ReadObjects(yaml, "added", what_if.added).ok()); }
   static int Target(const WhatIfPlan& plan, std::string_view group) {
     for (const auto& each : plan.groups_after) {
@@ -101,7 +93,7 @@ TEST_F(WhatIfTest, APodWithoutAControllerBlocksTheRemoval) {
 
 TEST_F(WhatIfTest, AnUnknownNodeIsNamedWithTheNearest) {
   what_if.remove_nodes = {"general-9"};
-  EXPECT_THAT(RunWhatIf(what_if, AllPlugins(), Log::Null()).status().message(),
+  EXPECT_THAT(RunWhatIf(what_if, test::ThePlugins(), Log::Null()).status().message(),
               HasSubstr("did you mean general-"));
 }
 

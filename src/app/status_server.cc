@@ -1,0 +1,38 @@
+#include "app/status_server.h"
+
+#include <utility>
+
+namespace coppice::app {
+namespace {
+
+net::ServerResponse Answer(const net::ServerRequest& request, Metrics& metrics,
+                           const std::function<Status()>& ready) {
+  if (request.method != "GET" && request.method != "HEAD")
+    return {.status = 405, .body = "GET only\n"};
+  if (request.path == "/metrics") {
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.Render()};
+  }
+  if (request.path == "/healthz") return {.body = "ok\n"};
+  if (request.path == "/readyz") {
+    const Status status = ready();
+    if (status.ok()) return {.body = "ok\n"};
+    return {.status = 503, .body = status.message() + "\n"};
+  }
+  return {.status = 404, .body = "there are /metrics, /healthz and /readyz\n"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<net::HttpServer>> ServeStatus(const std::string& address, Metrics& metrics,
+                                                     const Log& log,
+                                                     std::function<Status()> ready) {
+  if (address.empty()) return std::unique_ptr<net::HttpServer>();
+  const auto at = TRY(net::ParseHostPort(address).Context("--metrics-addr " + address));
+  return net::HttpServer::Create(
+      {.host = at.host, .port = at.port, .log = log},
+      [&metrics, ready = std::move(ready)](const net::ServerRequest& request) {
+        return Answer(request, metrics, ready);
+      });
+}
+
+}  // namespace coppice::app

@@ -1,0 +1,21 @@
+// What every serving command offers beside its own protocol: /metrics, /healthz and /readyz over
+// HTTP.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "net/http_server.h"
+
+namespace coppice::app {
+
+// Serves at `address`; null when that is "". `ready` says why nobody should be sent here, on the
+// server's thread; it and the metrics outlive the server.
+Result<std::unique_ptr<net::HttpServer>> ServeStatus(const std::string& address, Metrics& metrics,
+                                                     const Log& log, std::function<Status()> ready);
+
+}  // namespace coppice::app
