@@ -255,6 +255,28 @@ TEST_F(ProcessorSlotsTest, SlotsAreAskedInTheOrderOfTheLoop) {
                   "scale-down-candidates", "scale-down-status", "autoscaling-status"));
 }
 
+// As when the scheduler binds a pod while the pass waits for the cloud.
+TEST_F(ProcessorSlotsTest, APassSeesOneWorldWhateverComesMeanwhile) {
+  struct Binds final : LoopStartObserver {
+    explicit Binds(Calls&) {}
+    void Refresh(const PassView& view) override {
+      model::Pod pod = *view.world.FindPod("default", "web-1");
+      pod.spec.node_name = "n";
+      view.world.UpsertPod(std::make_shared<const model::Pod>(std::move(pod)));
+    }
+  };
+  Use<Binds>(plugins_.processors.loop_start, "loop-start");
+  model::Node node;
+  node.metadata.name = "n";
+  node.status.allocatable["cpu"] = model::Quantity::FromUnits(4);
+  node.status.allocatable["pods"] = model::Quantity::FromUnits(110);
+  node.status.conditions.push_back({.type = "Ready", .status = "True"});
+  world_.UpsertNode(std::make_shared<const model::Node>(std::move(node)));
+  AddPendingPod();
+  EXPECT_THAT(Pass()->scale_up.resizes, IsEmpty());  // it fits on the node
+  EXPECT_EQ(world_.BoundTo("n").size(), 1U);
+}
+
 TEST_F(ProcessorSlotsTest, AnEmptyClusterCanBeLeftAlone) {
   struct Abort final : ActionableClusterProcessor {
     explicit Abort(Calls&) {}

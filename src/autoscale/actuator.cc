@@ -30,6 +30,7 @@ cluster::Event CleanUpEvent(const model::Node& node, std::string_view taint) {
 // Upstream's numbers for the wait that adapts itself.
 constexpr Duration kTaintPoll = std::chrono::milliseconds(50);
 constexpr Duration kTaintSeenWithin = std::chrono::seconds(30);
+constexpr Duration kPassEndsWithin = std::chrono::minutes(5);  // a cloud may take its time
 constexpr Duration kLatencyCounts = std::chrono::hours(1);
 
 }  // namespace
@@ -167,6 +168,11 @@ Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe des
 // The world may have moved on since the plan: nothing is deleted on yesterday's word.
 Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
                             std::vector<cluster::PodPtr>& pods) {
+  if (parts_.world.behind()) {
+    return Unavailable(
+        "the view of the cluster waits for the end of a pass, and may miss pods on \"" + node.node +
+        "\"");
+  }
   const cluster::NodePtr object = parts_.world.FindNode(node.node);
   if (parts_.options.deviations.fuses && object != nullptr && !HasToBeDeletedTaint(*object)) {
     return Unavailable("the view of the cluster is from before \"" + node.node +
@@ -214,14 +220,23 @@ Task<void> Actuator::WaitForView(std::vector<std::string> nodes) {
     co_await parts_.executor.Sleep(std::chrono::seconds(1));
 }
 
+// A pass that waits for the cloud keeps the view as it was when it began.
+Task<void> Actuator::WaitForPass() {
+  const TimePoint give_up = parts_.executor.clock().Now() + kPassEndsWithin;
+  while (parts_.world.behind() && parts_.executor.clock().Now() < give_up)
+    co_await parts_.executor.Sleep(std::chrono::milliseconds(20));
+}
+
 Task<void> Actuator::DeleteBatch(DeletionBatch batch, bool drain) {
   if (DelayAfterTaint() > Duration::zero()) co_await parts_.executor.Sleep(DelayAfterTaint());
   if (parts_.options.deviations.fuses) {
     std::vector<std::string> names;
     for (const RemovableNode& node : batch.nodes) names.push_back(node.node);
+    co_await WaitForPass();
     co_await WaitForView(std::move(names));
   }
   for (RemovableNode& node : batch.nodes) {
+    co_await WaitForPass();
     std::vector<cluster::PodPtr> pods;
     const Status status = StillMayGo(node, drain, pods);
     if (!status.ok()) {

@@ -70,6 +70,7 @@ class Actuator {
   Task<Status> Taint(std::vector<DeletionBatch> batches);
   Task<Status> TaintOne(std::string node);
   Task<void> DeleteBatch(DeletionBatch batch, bool drain);
+  Task<void> WaitForPass();
   Task<void> WaitForView(std::vector<std::string> nodes);
   Status StillMayGo(const RemovableNode& node, bool drain, std::vector<cluster::PodPtr>& pods);
   Task<void> DeleteOne(RemovableNode node, std::vector<cluster::PodPtr> pods, int whole_group,

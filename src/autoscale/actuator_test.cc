@@ -155,6 +155,20 @@ TEST_F(ActuatorTest, APodThatCameMeanwhileSavesAnEmptyNode) {
   EXPECT_EQ(Outcomes()["n1"], "Internal");
 }
 
+TEST_F(ActuatorTest, APodThatCameWhileAPassKeptTheViewSavesItToo) {
+  AddNode("n1");
+  Start({.empty = {Batch({"n1"})}, .drain = {}});
+  world.Hold();
+  AddPod("late", "n1");
+  executor.RunFor(seconds(30));
+  EXPECT_THAT(Machines(), SizeIs(1));
+  EXPECT_TRUE(Marked("n1"));  // nothing is decided as long as the news wait
+  world.ApplyHeld();
+  executor.RunFor(seconds(30));
+  EXPECT_THAT(Machines(), SizeIs(1));
+  EXPECT_FALSE(Marked("n1"));
+}
+
 TEST_F(ActuatorTest, AnOccupiedNodeIsDrainedFirst) {
   AddNode("n1");
   AddPod("web", "n1");

@@ -341,11 +341,17 @@ Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
   PassState pass;
   pass.now = now;
   pass.report->at = now;
+  parts_.world.Hold();  // the cloud is waited for between what is listed now and what is planned
   const bool known = co_await Observe(pass);
-  if (!known) co_return pass.report;
+  if (!known) {
+    parts_.world.ApplyHeld();
+    co_return pass.report;
+  }
 
   const bool go_on = co_await Repair(pass);
-  if (go_on) {
+  if (!go_on) {
+    parts_.world.ApplyHeld();
+  } else {
     parts_.world.snapshot().OpenFork();  // everything that is only imagined from here on
     AddUpcoming(pass);
     ListPodsToHelp(pass);

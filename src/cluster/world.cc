@@ -56,12 +56,13 @@ std::string_view World::NodeNamed(const model::Pod& pod) {
 }
 
 void World::ApplyHeld() {
-  CHECK(!forked());
+  CHECK(snapshot_.forks() == 0);
+  holds_ = false;
   for (auto& change : std::exchange(held_, {})) change();
 }
 
 void World::UpsertNode(NodePtr node) {
-  if (forked()) {
+  if (holds()) {
     held_.push_back([this, node = std::move(node)] { UpsertNode(node); });
     return;
   }
@@ -86,7 +87,7 @@ void World::UpsertNode(NodePtr node) {
 }
 
 void World::DeleteNode(std::string_view name) {
-  if (forked()) {
+  if (holds()) {
     held_.push_back([this, name = std::string(name)] { DeleteNode(name); });
     return;
   }
@@ -169,7 +170,7 @@ void World::Unlist(PodEntry& entry) {
 }
 
 void World::UpsertPod(PodPtr pod) {
-  if (forked()) {
+  if (holds()) {
     held_.push_back([this, pod = std::move(pod)] { UpsertPod(pod); });
     return;
   }
@@ -220,7 +221,7 @@ void World::UpsertPod(PodPtr pod) {
 }
 
 void World::DeletePod(std::string_view namespace_, std::string_view name) {
-  if (forked()) {
+  if (holds()) {
     held_.push_back(
         [this, ns = std::string(namespace_), n = std::string(name)] { DeletePod(ns, n); });
     return;

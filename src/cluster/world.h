@@ -8,8 +8,10 @@
 // for) and the policy lets it count; one whose node is not there yet waits for it. Pods without a
 // node are known to the snapshot, unplaced, so that their shapes are interned.
 //
-// One thread only. A change that comes while the snapshot has an open fork waits until ApplyHeld():
-// whoever plans reverts first and then lets the news in.
+// One thread only. A change that comes between Hold() and ApplyHeld() waits, and so does one that
+// comes while the snapshot has an open fork: whoever plans sees one world from the first list to
+// the last decision, however long it waits for others in between, reverts, and then lets the news
+// in.
 
 #pragma once
 
@@ -103,8 +105,12 @@ class World {
   Snapshot& snapshot() { return snapshot_; }
   const Snapshot& snapshot() const { return snapshot_; }
 
-  // What came while a fork was open. Call without one.
+  // From here on changes wait.
+  void Hold() { holds_ = true; }
+  // Ends that, and makes the changes that have waited. Call without a fork.
   void ApplyHeld();
+  // Whether anything waits: then this is not the newest that is known.
+  bool behind() const { return !held_.empty(); }
 
   void UpsertNode(NodePtr node);
   void DeleteNode(std::string_view name);
@@ -172,7 +178,7 @@ class World {
   };
 
   static std::string_view NodeNamed(const model::Pod& pod);  // bound to, else nominated for
-  bool forked() const { return snapshot_.forks() != 0; }
+  bool holds() const { return holds_ || snapshot_.forks() != 0; }
   uint32_t FindPodId(std::string_view namespace_, std::string_view name) const;
   uint32_t FindList(std::string_view node) const;
   void List(PodEntry& entry);    // with the pods of its node, or the unbound ones
@@ -193,6 +199,7 @@ class World {
   std::unordered_map<std::string, std::map<uint64_t, PodEntry*>>
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;
+  bool holds_ = false;
   std::vector<std::function<void()>> held_;
 };
 

@@ -114,6 +114,22 @@ TEST(WorldTest, AChangeThatComesDuringAForkWaits) {
   EXPECT_THAT(Names(world.BoundTo("n")), ElementsAre("a"));
 }
 
+TEST(WorldTest, AChangeThatComesDuringAHoldWaitsToo) {
+  World world;
+  world.UpsertNode(ANode("n"));
+  world.UpsertPod(APod("a"));
+  world.Hold();
+  EXPECT_FALSE(world.behind());
+  world.UpsertPod(APod("a", "n"));
+  EXPECT_TRUE(world.behind());
+  EXPECT_THAT(Names(world.Unbound()), ElementsAre("a"));
+  world.ApplyHeld();
+  EXPECT_FALSE(world.behind());
+  EXPECT_THAT(Names(world.BoundTo("n")), ElementsAre("a"));
+  world.DeletePod("default", "a");
+  EXPECT_EQ(world.pod_count(), 0u);
+}
+
 TEST(WorldTest, WhatDoesNotCountIsListedButTakesNoRoom) {
   World world([](const model::Pod& pod) { return pod.status.phase != "Succeeded"; });
   world.UpsertNode(ANode("n"));

@@ -167,7 +167,9 @@ TEST_F(RunE2eTest, PodsGetNodesAndEmptyNodesGo) {
     const Json map = api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system");
     return !map.is_null() &&
            map["data"]["status"].get<std::string>().find("ready: 3") != std::string::npos;
-  }));
+  })) << api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system").dump(1)
+      << "\n"
+      << coppice->output();
 
   for (int i = 0; i < 12; ++i) api_.Delete(kPods, "web-" + std::to_string(i), "default");
   EXPECT_TRUE(Until([&] { return cloud_->servers() == 0; })) << coppice->output();
