@@ -48,6 +48,24 @@ std::string Describe(const HttpRequest& request) {
   return fmt::format("{} {}://{}", request.method, url.substr(0, scheme), rest);
 }
 
+void SetMethod(CURL* handle, const HttpRequest& request, curl_read_callback send, void* opaque) {
+  if (request.method == "HEAD") {
+    curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+    return;
+  }
+  if (request.method == "POST" || !request.body.empty()) {
+    curl_easy_setopt(handle, CURLOPT_POST, 1L);
+    curl_easy_setopt(handle, CURLOPT_READFUNCTION, send);
+    curl_easy_setopt(handle, CURLOPT_READDATA, opaque);
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(request.body.size()));
+    // Without a body nothing would have to be rewound, so that only a fresh connection is safe.
+    if (request.body.empty()) curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, 1L);
+  }
+  if (request.method != "GET" && request.method != "POST")
+    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+}
+
 void AddHeaderLine(std::string_view line, HttpResponse& response) {
   line = Trim(line);
   if (line.starts_with("HTTP/")) {

@@ -22,6 +22,9 @@ std::string Describe(const HttpRequest& request);
 
 bool HasControlBytes(std::string_view text);
 
+// Method and body, which libcurl reads through `send` with `opaque`.
+void SetMethod(CURL* handle, const HttpRequest& request, curl_read_callback send, void* opaque);
+
 // One line of an answer's header into `response`. A status line starts the headers over: a
 // redirect, 100-continue or proxy answer was before this one.
 void AddHeaderLine(std::string_view line, HttpResponse& response);

@@ -147,28 +147,11 @@ class CurlClient final : public HttpClient {
       set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
       set(CURLOPT_XOAUTH2_BEARER, request.bearer_token.Reveal().c_str());
     }
-    SetMethod(handle, request, transfer);
+    SetMethod(handle, request, OnSend, &transfer);
     set(CURLOPT_WRITEFUNCTION, OnBody);
     set(CURLOPT_WRITEDATA, &transfer);
     set(CURLOPT_HEADERFUNCTION, OnHeader);
     set(CURLOPT_HEADERDATA, &transfer);
-  }
-
-  static void SetMethod(CURL* handle, const HttpRequest& request, Transfer& transfer) {
-    if (request.method == "HEAD") {
-      curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
-    } else if (request.method == "POST" || !request.body.empty()) {
-      curl_easy_setopt(handle, CURLOPT_POST, 1L);
-      curl_easy_setopt(handle, CURLOPT_READFUNCTION, OnSend);
-      curl_easy_setopt(handle, CURLOPT_READDATA, &transfer);
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
-                       static_cast<curl_off_t>(request.body.size()));
-      // Without a body nothing would have to be rewound, so that only a fresh connection is safe.
-      if (request.body.empty()) curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, 1L);
-    }
-    if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
-      curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-    }
   }
 
   static Status Failure(CURLcode outcome, const Transfer& transfer, std::string text) {

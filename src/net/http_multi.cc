@@ -235,7 +235,7 @@ class CurlMulti final : public MultiClient {
       set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
       set(CURLOPT_XOAUTH2_BEARER, request.http.bearer_token.Reveal().c_str());
     }
-    SetMethod(transfer);
+    SetMethod(transfer.handle, transfer.request.http, OnSend, &transfer);
     set(CURLOPT_WRITEFUNCTION, OnBody);
     set(CURLOPT_WRITEDATA, &transfer);
     set(CURLOPT_HEADERFUNCTION, OnHeader);
@@ -272,23 +272,6 @@ class CurlMulti final : public MultiClient {
                                             url->PortOrDefault())
                                     .c_str());
     curl_easy_setopt(handle, CURLOPT_CONNECT_TO, transfer.connect_to.get());
-  }
-
-  static void SetMethod(Transfer& transfer) {
-    CURL* handle = transfer.handle;
-    const HttpRequest& http = transfer.request.http;
-    if (http.method == "POST" || !http.body.empty()) {
-      curl_easy_setopt(handle, CURLOPT_POST, 1L);
-      curl_easy_setopt(handle, CURLOPT_READFUNCTION, OnSend);
-      curl_easy_setopt(handle, CURLOPT_READDATA, &transfer);
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
-                       static_cast<curl_off_t>(http.body.size()));
-      // Without a body nothing would have to be rewound, so that only a fresh connection is safe.
-      if (http.body.empty()) curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, 1L);
-    }
-    if (http.method != "GET" && http.method != "POST") {
-      curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, http.method.c_str());
-    }
   }
 
   void Finished() {

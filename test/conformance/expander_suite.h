@@ -28,6 +28,20 @@
 
 namespace coppice::conformance {
 
+// The groups that a fresh expander leaves of these, with nothing around: for its own tests.
+template <class UnderTest>
+std::vector<std::string> Left(const std::vector<test::AnOption>& wanted,
+                              const expand::Surroundings& around = {}) {
+  FakeClock clock;
+  SeededRng rng(1);
+  const Log log = Log::Null();
+  Metrics metrics;
+  const auto expander =
+      UnderTest().Make({.clock = clock, .rng = rng, .log = log, .metrics = metrics});
+  const test::OptionSet set(wanted);
+  return test::GroupsOf(expander->Narrow(set.options(), around));
+}
+
 template <class UnderTest>
 class ExpanderSuite : public testing::Test {
  protected:

@@ -36,12 +36,6 @@ using ::testing::IsEmpty;
 class PriorityTest : public testing::Test {
  protected:
   std::vector<std::string> Left(const Result<std::string>& priorities) {
-    FakeClock clock;
-    SeededRng rng(1);
-    const Log log = Log::Null();
-    Metrics metrics;
-    const auto expander =
-        PriorityUnderTest().Make({.clock = clock, .rng = rng, .log = log, .metrics = metrics});
     expand::Surroundings around;
     around.config_map = [&](std::string_view name, std::string_view key) -> Result<std::string> {
       EXPECT_EQ(name, "cluster-autoscaler-priority-expander");
@@ -51,8 +45,8 @@ class PriorityTest : public testing::Test {
     around.warn = [this](std::string_view reason, const std::string& text) {
       warnings_.push_back(std::string(reason) + ": " + text);
     };
-    const test::OptionSet set({{.group = "spot-a"}, {.group = "spot-b"}, {.group = "steady"}});
-    return test::GroupsOf(expander->Narrow(set.options(), around));
+    return conformance::Left<PriorityUnderTest>(
+        {{.group = "spot-a"}, {.group = "spot-b"}, {.group = "steady"}}, around);
   }
 
   std::vector<std::string> warnings_;

@@ -28,16 +28,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The groups that are left.
 std::vector<std::string> Left(const std::vector<test::AnOption>& wanted) {
-  FakeClock clock;
-  SeededRng rng(1);
-  const Log log = Log::Null();
-  Metrics metrics;
-  const auto expander =
-      RandomUnderTest().Make({.clock = clock, .rng = rng, .log = log, .metrics = metrics});
-  const test::OptionSet set(wanted);
-  return test::GroupsOf(expander->Narrow(set.options(), {}));
+  return conformance::Left<RandomUnderTest>(wanted);
 }
 
 TEST(RandomTest, EveryOptionComesUp) {
