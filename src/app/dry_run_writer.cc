@@ -29,6 +29,10 @@ Task<Result<std::optional<std::string>>> DryRunWriter::WhereIs(cluster::PodName)
   co_return std::optional<std::string>();
 }
 
+Task<Result<std::vector<cluster::LivePod>>> DryRunWriter::PodsOn(std::string node) {
+  return real_.PodsOn(std::move(node));
+}
+
 void DryRunWriter::Emit(cluster::Event event) {
   log_.Info("dry run: an event would have been written", {{"kind", event.kind},
                                                           {"object", event.name},

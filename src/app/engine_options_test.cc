@@ -190,6 +190,36 @@ TEST_F(EngineOptionsTest, ParallelScaleUpAsksForAllGroupsAtOnce) {
   }
 }
 
+// Seen on a real cluster: while the cloud was asked what it has, the scheduler bound a pod and a
+// user deleted another.
+TEST_F(EngineOptionsTest, PodsThatAreBoundOrGoWhileTheCloudIsAskedAreNobodysBusiness) {
+  AddGroup("web", 5, 1);
+  AddNode("web-1", "web");
+  AddPod("bound", "cpu", 3);
+  AddPod("deleted", "cpu", 3);
+  AddPod("waits", "cpu", 3);
+  HeldWorkers workers;
+  Assemble({}, workers, writer_);
+  std::shared_ptr<const report::PassReport> report;
+  const auto pass = [&]() -> Task<void> {
+    report = co_await assembly_->engine().Pass(clock_.Now());
+  };
+  executor_.Spawn(pass());
+  executor_.RunUntilIdle();
+  ASSERT_EQ(workers.held.size(), 1U);  // the refresh
+  model::Pod bound = *world_.FindPod("default", "bound");
+  bound.spec.node_name = "web-1";
+  world_.UpsertPod(std::make_shared<const model::Pod>(std::move(bound)));
+  world_.DeletePod("default", "deleted");
+  for (int i = 0; i < 20 && !report; ++i) {
+    workers.Do();
+    executor_.RunUntilIdle();
+  }
+  ASSERT_NE(report, nullptr);
+  ASSERT_EQ(report->scale_up.triggered.size(), 1U);
+  EXPECT_EQ(report->scale_up.triggered[0]->metadata.name, "waits");
+}
+
 TEST_F(EngineOptionsTest, ASkippedGroupIsAskedWhetherItWouldHaveTakenThePods) {
   AddGroup("full", 0);
   AddPod("huge", "cpu", 100);

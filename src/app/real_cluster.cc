@@ -119,7 +119,7 @@ class RealCluster {
     kube_writer_->on_eviction = [this](const Status& outcome) {
       if (outcome.code() != Code::kNotFound) numbers_.Evicted(outcome.ok());
     };
-    dry_writer_ = std::make_unique<DryRunWriter>(log_);
+    dry_writer_ = std::make_unique<DryRunWriter>(*kube_writer_, log_);
     kube::FeedOptions feed;
     feed.config_map_namespace = flags_.options.namespace_;
     feed.config_map_name = "cluster-autoscaler-priority-expander";

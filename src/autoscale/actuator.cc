@@ -326,7 +326,7 @@ Task<void> Actuator::DeleteMachines(std::vector<std::string> nodes, std::string 
     cluster::Event event =
         NodeEvent(node, "Normal", "ScaleDown", "nodes removed by cluster autoscaler");
     parts_.writer.Emit(std::move(event));
-    parts_.removed(group, now);
+    parts_.removed(group, node, now);
     if (drained) {
       parts_.status_event("Normal", "ScaleDown",
                           "Scale-down: node " + node + " removed with drain");

@@ -35,7 +35,7 @@ class Actuator {
     std::function<void(std::string_view type, std::string_view reason, std::string text)>
         status_event;
     // A node of the group went; a machine could not be deleted.
-    std::function<void(std::string_view group, TimePoint now)> removed;
+    std::function<void(std::string_view group, std::string_view node, TimePoint now)> removed;
     std::function<void(std::string_view group, TimePoint now)> failed;
     // Proof of ownership, right before the machine goes: "" or why not.
     std::function<std::string(const cloud::NodeRef& node, std::string_view group)> may_delete;

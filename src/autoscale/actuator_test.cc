@@ -82,7 +82,7 @@ class ActuatorTest : public testing::Test {
         .options_of = [this](std::string_view) { return options.group_defaults; },
         .counts = [](const model::Pod&) { return true; },
         .status_event = [](std::string_view, std::string_view, std::string) {},
-        .removed = [this](std::string_view, TimePoint) { ++removed; },
+        .removed = [this](std::string_view, std::string_view, TimePoint) { ++removed; },
         .failed = [this](std::string_view, TimePoint) { ++failed; },
         .may_delete = [this](const cloud::NodeRef&, std::string_view) { return forbidden; }});
     return *actuator;

@@ -71,6 +71,7 @@ Engine::Engine(Parts parts)
                 [this](std::string_view group) { return OptionsOf(group); }}),
       down_({parts_.options, parts_.groups, parts_.world, search_, parts_.executor.clock(),
              [this](std::string_view group) { return OptionsOf(group); }, slots_}),
+      fuse_(parts_.options, parts_.writer, parts_.log),
       actuator_(
           {.options = parts_.options,
            .cloud = parts_.cloud,
@@ -85,10 +86,10 @@ Engine::Engine(Parts parts)
            .status_event = [this](std::string_view type, std::string_view reason,
                                   std::string text) { StatusEvent(type, reason, std::move(text)); },
            .removed =
-               [this](std::string_view group, TimePoint now) {
+               [this](std::string_view group, std::string_view node, TimePoint now) {
                  state_.RegisterScaleDown(group, now + std::chrono::minutes(5));
                  group_scaled_down_[std::string(group)] = now;
-                 removals_.push_back(now);
+                 fuse_.Removed(node, now);
                  for (const auto& observer : slots_.scale_state) observer->ScaledDown(group, now);
                },
            .failed =
@@ -174,6 +175,8 @@ void Engine::ListNodes(PassState& pass) {
   std::vector<std::string> groups;
   groups.reserve(nodes.size());
   size_t before = 0;
+  pass.ready_nodes = 0;
+  pass.nodes.clear();
   pass.nodes.reserve(nodes.size());
   for (const cluster::NodePtr& node : nodes) {
     while (same_groups && before < listed_nodes_.size() && listed_nodes_[before] != node &&
@@ -225,8 +228,9 @@ void Engine::ListPods(PassState& pass) {
 }
 
 Task<bool> Engine::Observe(PassState& pass) {
-  if (!initialized_) {
-    initialized_ = true;
+  const bool starts = !std::exchange(initialized_, true);
+  if (starts) {
+    parts_.world.Hold();
     std::vector<cluster::NodePtr> owned;
     const std::vector<cluster::NodePtr> all = parts_.world.Nodes();
     for (const cluster::NodePtr& node : all) {
@@ -254,16 +258,21 @@ Task<bool> Engine::Observe(PassState& pass) {
     StatusEvent("Warning", "ClusterUnhealthy", "Cluster has no ready nodes.");
     co_return false;
   }
-  ListPods(pass);
   pass.deleting = actuator_.InProgress();
   const coppice::Status refreshed = co_await parts_.cloud.Refresh();
   if (!refreshed.ok()) {
     pass.Fail("cloudProviderError", refreshed.message());
     co_return false;
   }
-  if (parts_.groups.Version() == 0 || parts_.groups.Version() != listed_version_) {
+  // The cluster went on while the cloud was asked. From here on what comes is held back until the
+  // plan is made: what is listed now is what is planned with.
+  parts_.world.Hold();
+  if (!starts) {
+    ListNodes(pass);
+  } else if (parts_.groups.Version() == 0 || parts_.groups.Version() != listed_version_) {
     for (NodeOf& of : pass.nodes) of.group = GroupOf(*of.node);  // the refresh has changed it
   }
+  ListPods(pass);
   for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));
   auto budgets = PdbTracker::Create(parts_.world.budgets.List());
   if (!budgets.ok()) {
@@ -341,7 +350,6 @@ Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
   PassState pass;
   pass.now = now;
   pass.report->at = now;
-  parts_.world.Hold();  // the cloud is waited for between what is listed now and what is planned
   const bool known = co_await Observe(pass);
   if (!known) {
     parts_.world.ApplyHeld();

@@ -21,6 +21,7 @@
 #include "autoscale/nearest_miss.h"
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
+#include "autoscale/removal_fuse.h"
 #include "autoscale/scale_down.h"
 #include "autoscale/scale_up.h"
 #include "autoscale/templates.h"
@@ -107,7 +108,6 @@ class Engine {
   bool InCooldown(const PassState& pass) const;
   void HoldInCooldown(const PassState& pass);
   void HoldCropped(const NodesToDelete& wanted, const CroppedDeletions& cropped);
-  void Fuse(const PassState& pass, CroppedDeletions& deletions);
   void Finish(PassState& pass);
   void TellScaleUp(PassState& pass);
   void EmitScaleUpEvents(const report::ScaleUp& scale_up);
@@ -126,6 +126,7 @@ class Engine {
   ScaleUpPlanner up_;
   NearestMiss nearest_;
   ScaleDownPlanner down_;
+  RemovalFuse fuse_;
   Actuator actuator_;
   // As of the last listing: the nodes, the group of each, and for which answers of the provider.
   std::vector<cluster::NodePtr> listed_nodes_;
@@ -141,7 +142,6 @@ class Engine {
   std::map<std::string, TimePoint> group_scaled_up_;
   std::map<std::string, TimePoint> group_scaled_down_;
   std::map<std::string, TimePoint> group_failed_;
-  std::vector<TimePoint> removals_;  // of the fuse's window
   TpuRequests tpus_;
 };
 

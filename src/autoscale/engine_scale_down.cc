@@ -110,38 +110,6 @@ report::RemovedNode Engine::Describe(const PassState& pass, const RemovableNode&
   return removed;
 }
 
-// Fuses do not trust the planner: so many nodes in so much time, and nothing on a stale view.
-void Engine::Fuse(const PassState& pass, CroppedDeletions& deletions) {
-  const Deviations& fuses = parts_.options.deviations;
-  if (!fuses.fuses) return;
-  std::erase_if(removals_, [&](TimePoint at) { return at + fuses.fuse_window < pass.now; });
-  const bool stale = parts_.view_age && parts_.view_age() > fuses.fuse_max_view_age;
-  const double share = fuses.fuse_max_removed_share * static_cast<double>(pass.nodes.size());
-  int allowed = std::max(fuses.fuse_min_nodes, static_cast<int>(share)) -
-                static_cast<int>(removals_.size()) -
-                static_cast<int>(pass.deleting.empty.size() + pass.deleting.drained.size());
-  const auto crop = [&](std::vector<DeletionBatch>& batches) {
-    for (DeletionBatch& batch : batches) {
-      const auto count = static_cast<int>(batch.nodes.size());
-      const bool whole = batch.whole_group > 0;
-      const int keep = stale   ? 0
-                       : whole ? (count <= allowed ? count : 0)
-                               : std::clamp(allowed, 0, count);
-      for (size_t i = static_cast<size_t>(keep); i < batch.nodes.size(); ++i) {
-        down_.Stays(
-            batch.nodes[i].node, report::Unremovable::kFused,
-            stale ? "the view of the cluster is too old"
-                  : "enough nodes were removed in the last " + FormatGoDuration(fuses.fuse_window));
-      }
-      batch.nodes.resize(static_cast<size_t>(keep));
-      allowed -= keep;
-    }
-    std::erase_if(batches, [](const DeletionBatch& batch) { return batch.nodes.empty(); });
-  };
-  crop(deletions.empty);
-  crop(deletions.drain);
-}
-
 Task<void> Engine::ScaleDown(PassState& pass) {
   report::ScaleDown& report = pass.report->scale_down;
   const WorldControllers controllers(parts_.world);
@@ -208,7 +176,6 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     };
     deletions = CropToBudgets(nodes, actuator_.InProgress(), parts_.options, facts_of);
     HoldCropped(nodes, deletions);
-    Fuse(pass, deletions);
     for (const auto& batch : deletions.empty) {
       for (const auto& node : batch.nodes) described[node.node] = Describe(pass, node, false);
     }
@@ -219,6 +186,18 @@ Task<void> Engine::ScaleDown(PassState& pass) {
   // The plan is made; what was imagined for it goes before anything is touched.
   parts_.world.snapshot().RevertFork();
   parts_.world.ApplyHeld();
+  if (act) {
+    const Duration oldest = parts_.options.deviations.fuse_max_view_age;
+    RemovalFuse::Moment moment;
+    moment.now = pass.now;
+    moment.nodes = pass.nodes.size();
+    moment.stale = parts_.view_age && parts_.view_age() > oldest;
+    moment.deleting = actuator_.InProgress();
+    moment.stays = [this](const std::string& node, std::string why) {
+      down_.Stays(node, report::Unremovable::kFused, std::move(why));
+    };
+    co_await fuse_.Crop(std::move(moment), deletions);
+  }
 
   if (cooldown) {
     report.result = report::ScaleDownResult::kInCooldown;

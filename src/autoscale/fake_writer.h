@@ -24,6 +24,7 @@ class FakeWriter final : public cluster::Writer {
 
   std::function<Status(const std::string& node)> on_change;
   std::function<Status(const std::string& pod)> on_evict;
+  std::function<std::vector<cluster::LivePod>(const std::string& node)> pods_on;  // null: unknown
   std::map<std::string, std::string> where;  // pod: node; a pod that is evicted goes at once
   bool stays = false;                        // evictions are accepted, and nobody goes
 
@@ -45,6 +46,10 @@ class FakeWriter final : public cluster::Writer {
     const auto it = where.find(pod.name);
     if (it == where.end()) co_return std::optional<std::string>();
     co_return std::optional<std::string>(it->second);
+  }
+  Task<Result<std::vector<cluster::LivePod>>> PodsOn(std::string node) override {
+    if (!pods_on) co_return Unimplemented("nobody to ask");
+    co_return pods_on(node);
   }
   void Emit(cluster::Event event) override { events.push_back(std::move(event)); }
 

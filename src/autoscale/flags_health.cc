@@ -52,7 +52,7 @@ void AddDeviationFlags(FlagTable& t) {
       "[ours] At the latest so long after the first.");
   deviation(
       "fuses", &Deviations::fuses,
-      "[ours] Never remove more than --fuse-max-removed-share of the nodes in --fuse-window, "
+      "[ours] Never empty more than --fuse-max-removed-share of the nodes in --fuse-window, "
       "nothing on a stale view, and no machine that the provider does not list in the group.");
   t.AddNumber<double>(
       "fuse-max-removed-share",

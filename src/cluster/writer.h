@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/status.h"
 #include "base/task.h"
 #include "model/node.h"
+#include "model/pod.h"
 
 namespace coppice::cluster {
 
@@ -39,6 +41,8 @@ struct Event {
   std::string text;
 };
 
+using LivePod = std::shared_ptr<const model::Pod>;
+
 class Writer {
  public:
   virtual ~Writer() = default;
@@ -49,6 +53,11 @@ class Writer {
   virtual Task<Status> Evict(PodName pod, int64_t grace_period_seconds) = 0;
   // The node that the pod is on right now; absent: the pod is gone.
   virtual Task<Result<std::optional<std::string>>> WhereIs(PodName pod) = 0;
+  // The pods that are bound to the node right now and have not ended. Who has nobody to ask says
+  // so.
+  virtual Task<Result<std::vector<LivePod>>> PodsOn(std::string node) {
+    co_return Unimplemented("nobody to ask for the pods on " + node);
+  }
   // Never fails the caller: an event that cannot be written is logged and dropped.
   virtual void Emit(Event event) = 0;
 };

@@ -97,6 +97,24 @@ Task<Result<std::optional<std::string>>> KubeWriter::WhereIs(cluster::PodName po
   co_return std::optional<std::string>(found.spec.node_name);
 }
 
+Task<Result<std::vector<cluster::LivePod>>> KubeWriter::PodsOn(std::string node) {
+  Request request;
+  request.path = "/api/v1/pods";
+  request.query.emplace_back(
+      "fieldSelector", "spec.nodeName=" + node + ",status.phase!=Succeeded,status.phase!=Failed");
+  request.accept = std::string(kProtobuf);
+  request.limited = false;  // a few before a removal: they are not to wait behind events
+  const Deadline deadline = Deadline::In(client_.executor().clock(), kWriteTimeout);
+  CO_TRY(const Answer answer, co_await client_.Get(std::move(request), deadline));
+  std::vector<cluster::LivePod> pods;
+  const auto read = wire::ForEachItem<model::Pod>(answer.body, [&](model::Pod& pod) {
+    pods.push_back(std::make_shared<const model::Pod>(pod));
+    return Status::Ok();
+  });
+  if (!read.ok()) co_return read.status();
+  co_return pods;
+}
+
 void KubeWriter::Emit(cluster::Event event) {
   if (event.kind == "ConfigMap" && event.uid.empty() && event.name == map_name_)
     event.uid = map_uid_;

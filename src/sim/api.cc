@@ -70,6 +70,13 @@ Task<Result<std::optional<std::string>>> Api::WhereIs(cluster::PodName name) {
   co_return std::optional<std::string>(pod->spec.node_name);
 }
 
+Task<Result<std::vector<cluster::LivePod>>> Api::PodsOn(std::string node) {
+  std::vector<cluster::LivePod> pods;
+  for (const cluster::World::PodEntry* entry : cluster_.objects().BoundTo(node))
+    pods.push_back(entry->pod);
+  co_return pods;
+}
+
 void Api::Emit(cluster::Event event) {
   if (hooks.event) hooks.event(event);
 }

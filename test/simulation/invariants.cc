@@ -155,14 +155,19 @@ void Invariants::CheckDoubleOrders(const report::PassReport& pass) {
 void Invariants::CheckReasons(const report::PassReport& pass, const app::ModelHost& host) {
   const report::ScaleUp& up = pass.scale_up;
   std::set<std::string> spoken_of;
-  for (const auto& pod : up.triggered) spoken_of.insert(pod->metadata.uid);
-  for (const auto& pod : up.awaiting) spoken_of.insert(pod->metadata.uid);
-  for (const auto& unhelped : up.unhelped) {
-    for (const auto& pod : unhelped.pods) spoken_of.insert(pod->metadata.uid);
-  }
-  for (const auto& unserved : up.unserved) {
-    for (const auto& pod : unserved.pods) spoken_of.insert(pod->metadata.uid);
-  }
+  const auto listen = [&](const report::ScaleUp& round) {
+    for (const auto& pod : round.triggered) spoken_of.insert(pod->metadata.uid);
+    for (const auto& pod : round.awaiting) spoken_of.insert(pod->metadata.uid);
+    for (const auto& unhelped : round.unhelped) {
+      for (const auto& pod : unhelped.pods) spoken_of.insert(pod->metadata.uid);
+    }
+    for (const auto& unserved : round.unserved) {
+      for (const auto& pod : unserved.pods) spoken_of.insert(pod->metadata.uid);
+    }
+  };
+  // Minimum sizes are a round of their own, which speaks of no pod.
+  for (const report::ScaleUp& round : pass.earlier_rounds) listen(round);
+  listen(up);
   // An error is a reason, a cool-down is one, and so is a node on its way.
   const bool excused = !pass.error.empty() || !up.error.empty() || !pass.upcoming.empty() ||
                        up.result == report::ScaleUpResult::kInCooldown ||

@@ -1,0 +1,112 @@
+#include "autoscale/removal_fuse.h"
+
+#include <algorithm>
+
+#include "pack/pod_kinds.h"
+
+namespace coppice::autoscale {
+
+void RemovalFuse::Removed(std::string_view node, TimePoint now) {
+  if (empty_.erase(std::string(node)) == 0) removals_.push_back(now);
+}
+
+int RemovalFuse::Allowed(const Moment& moment) {
+  const Deviations& fuses = options_.deviations;
+  std::erase_if(removals_, [&](TimePoint at) { return at + fuses.fuse_window < moment.now; });
+  std::set<std::string> still;
+  int counted = static_cast<int>(removals_.size());
+  for (const auto* nodes : {&moment.deleting.empty, &moment.deleting.drained}) {
+    for (const std::string& node : *nodes) {
+      if (empty_.contains(node)) {
+        still.insert(node);
+      } else {
+        ++counted;
+      }
+    }
+  }
+  empty_ = std::move(still);  // what was given up counts again when it is tried again
+  const double share = fuses.fuse_max_removed_share * static_cast<double>(moment.nodes);
+  return std::max(fuses.fuse_min_nodes, static_cast<int>(share)) - counted;
+}
+
+Task<std::set<std::string>> RemovalFuse::AskWhoIsEmpty(const Moment& moment,
+                                                       std::vector<DeletionBatch>& batches) {
+  std::vector<std::string> names;
+  std::vector<Task<Result<std::vector<cluster::LivePod>>>> questions;
+  for (const DeletionBatch& batch : batches) {
+    for (const RemovableNode& node : batch.nodes) {
+      names.push_back(node.node);
+      questions.push_back(writer_.PodsOn(node.node));
+    }
+  }
+  const auto answers = co_await WhenAll(std::move(questions));
+  std::set<std::string> empty;
+  std::set<std::string> full;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!answers[i].ok()) continue;  // nobody to ask: the node counts as any other
+    const auto kept = std::ranges::find_if(*answers[i], [this](const cluster::LivePod& pod) {
+      return !pod->metadata.deletion_timestamp && !pack::IsMirrorPod(*pod) &&
+             !pack::IsDaemonSetPod(*pod) &&
+             !pack::IsExpendable(*pod, options_.expendable_pods_priority_cutoff);
+    });
+    if (kept == answers[i]->end()) {
+      empty.insert(names[i]);
+    } else {
+      full.insert(names[i]);
+      moment.stays(names[i], "the view shows it as empty, the API server has the pod " +
+                                 (*kept)->metadata.namespace_ + "/" + (*kept)->metadata.name);
+    }
+  }
+  for (DeletionBatch& batch : batches) {
+    const size_t before = batch.nodes.size();
+    std::erase_if(batch.nodes, [&](const RemovableNode& n) { return full.contains(n.node); });
+    // All of the group or none of it.
+    if (batch.whole_group > 0 && batch.nodes.size() < before) batch.nodes.clear();
+  }
+  co_return empty;
+}
+
+Task<void> RemovalFuse::Crop(Moment moment, CroppedDeletions& deletions) {
+  if (!options_.deviations.fuses || (deletions.empty.empty() && deletions.drain.empty())) co_return;
+  std::set<std::string> empty;
+  if (!moment.stale) empty = co_await AskWhoIsEmpty(moment, deletions.empty);
+  int allowed = Allowed(moment);
+  size_t held = 0;
+  const std::string why = moment.stale ? "the view of the cluster is too old"
+                                       : "enough nodes were removed in the last " +
+                                             FormatGoDuration(options_.deviations.fuse_window);
+  const auto crop = [&](std::vector<DeletionBatch>& batches) {
+    for (DeletionBatch& batch : batches) {
+      const auto counts = [&](const RemovableNode& n) { return !empty.contains(n.node); };
+      const auto counted = static_cast<int>(std::ranges::count_if(batch.nodes, counts));
+      const bool whole = batch.whole_group > 0;
+      int budget = moment.stale || (whole && counted > allowed) ? 0 : std::max(0, allowed);
+      std::erase_if(batch.nodes, [&](const RemovableNode& node) {
+        const bool free = empty.contains(node.node) && (!whole || counted <= budget);
+        if (free) return false;
+        if (budget > 0 && counts(node)) {
+          --budget;
+          --allowed;
+          return false;
+        }
+        moment.stays(node.node, why);
+        ++held;
+        return true;
+      });
+    }
+    std::erase_if(batches, [](const DeletionBatch& batch) { return batch.nodes.empty(); });
+  };
+  crop(deletions.empty);
+  crop(deletions.drain);
+  for (const DeletionBatch& batch : deletions.empty) {
+    for (const RemovableNode& node : batch.nodes) {
+      if (empty.contains(node.node)) empty_.insert(node.node);
+    }
+  }
+  // Once each time that it begins: passes are many.
+  if (held > 0 && !holds_)
+    log_.Warning("a fuse holds removals back", {{"nodes", held}, {"why", why}});
+  holds_ = held > 0;
+}
+
+}  // namespace coppice::autoscale

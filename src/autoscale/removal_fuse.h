@@ -1,0 +1,56 @@
+// RemovalFuse: what the planner wants is not enough. So many nodes of the cluster in so much time,
+// and nothing on a stale view.
+//
+// A node that is said to be empty is asked about where the view comes from: the API server itself
+// lists the pods on it. One that it says has none takes nobody's pods away and does not count, so
+// that a burst of work leaves no idle machines behind; one that it says has pods stays, for then
+// the view is wrong.
+//
+// Decision thread.
+
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autoscale/budgets.h"
+#include "base/log.h"
+#include "cluster/writer.h"
+
+namespace coppice::autoscale {
+
+class RemovalFuse {
+ public:
+  RemovalFuse(const Options& options, cluster::Writer& writer, const Log& log)
+      : options_(options), writer_(writer), log_(log) {}
+
+  struct Moment {
+    TimePoint now;
+    size_t nodes = 0;    // of the cluster
+    bool stale = false;  // the view of it is too old
+    DeletionsInProgress deleting;
+    std::function<void(const std::string& node, std::string why)> stays;
+  };
+  // Leaves in `deletions` what may go.
+  Task<void> Crop(Moment moment, CroppedDeletions& deletions);
+  void Removed(std::string_view node, TimePoint now);
+
+ private:
+  // Those of them that the API server has no pods on; the others that it has some on, are told
+  // to stay.
+  Task<std::set<std::string>> AskWhoIsEmpty(const Moment& moment,
+                                            std::vector<DeletionBatch>& batches);
+  int Allowed(const Moment& moment);
+
+  const Options& options_;
+  cluster::Writer& writer_;
+  const Log& log_;
+  std::vector<TimePoint> removals_;  // within the window
+  std::set<std::string> empty_;      // under way, and known to be empty: do not count
+  bool holds_ = false;
+};
+
+}  // namespace coppice::autoscale
