@@ -102,13 +102,13 @@ Task<Result<std::vector<cluster::LivePod>>> KubeWriter::PodsOn(std::string node)
   request.path = "/api/v1/pods";
   request.query.emplace_back(
       "fieldSelector", "spec.nodeName=" + node + ",status.phase!=Succeeded,status.phase!=Failed");
-  request.accept = std::string(kProtobuf);
+  request.accept = std::string(kProtobuf) + "," + std::string(kJson);
   request.limited = false;  // a few before a removal: they are not to wait behind events
   const Deadline deadline = Deadline::In(client_.executor().clock(), kWriteTimeout);
   CO_TRY(const Answer answer, co_await client_.Get(std::move(request), deadline));
   std::vector<cluster::LivePod> pods;
   const auto read = wire::ForEachItem<model::Pod>(answer.body, [&](model::Pod& pod) {
-    pods.push_back(std::make_shared<const model::Pod>(pod));
+    if (pod.spec.node_name == node) pods.push_back(std::make_shared<const model::Pod>(pod));
     return Status::Ok();
   });
   if (!read.ok()) co_return read.status();

@@ -79,6 +79,14 @@ int Child::Wait() {
   if (code_) return *code_;
   int status = 0;
   waitpid(pid_, &status, 0);
+  // What it wrote last is still on its way to us; a grandchild may keep the pipe open for ever.
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto read_all = [this] {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+  };
+  while (!read_all() && std::chrono::steady_clock::now() < give_up)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return *code_;
 }

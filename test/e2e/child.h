@@ -28,7 +28,7 @@ class Child {
   // All that it has written.
   std::string output();
   void Signal(int number) const;
-  // Exit code, or 128 + the signal that ended it. Waits.
+  // Exit code, or 128 + the signal that ended it. Waits, also for what it wrote.
   int Wait();
 
  private:

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "kube/client.h"
+#include "test/e2e/api_client.h"
 #include "test/support/must.h"
 
 namespace coppice::test {
@@ -53,18 +53,7 @@ PlayedCloud::~PlayedCloud() {
 }
 
 void PlayedCloud::Play() {
-  SystemClock clock;
-  Executor executor(clock);
-  InlineWorkers workers;
-  SeededRng rng(1);
-  const auto transport = MustValue(net::MultiClient::Create({}));
-  const auto config = MustValue(kube::LoadKubeconfig(kubeconfig_));
-  kube::Credentials credentials({.config = config, .executor = executor, .workers = workers});
-  kube::Client client({.server = config.server, .qps = 0}, *transport, credentials, executor, rng);
-  const auto send = [&](kube::Request request) {
-    const Deadline soon = Deadline::In(clock, std::chrono::seconds(5));
-    return executor.BlockOn(client.Send(std::move(request), soon));
-  };
+  ApiClient api(kubeconfig_);
   std::set<std::string> played;
   while (!stop_) {
     emulator::Request list{.method = "GET",
@@ -78,23 +67,29 @@ void PlayedCloud::Play() {
       const std::string name = server.at("name");
       there.insert(name);
       if (server.at("status") != "running" || played.contains(name)) continue;
-      kube::Request create{
-          .method = "POST", .path = "/api/v1/nodes", .body = NodeOf(server).dump()};
-      const auto created = send(std::move(create));
-      if (created.ok() && (created->Success() || created->status == 409)) {
+      Json node = NodeOf(server);
+      {
+        const std::lock_guard lock(mutex_);
+        const auto more = dress_.find(name.substr(0, name.rfind('-')));
+        if (more != dress_.end()) node.merge_patch(Json::parse(more->second));
+      }
+      const ApiClient::Answer created = api.Send("POST", "/api/v1/nodes", node);
+      if (created.ok() || created.status == 409) {
         played.insert(name);
       } else {
-        std::cerr << "no node for " << name << ": "
-                  << (created.ok() ? created->body : created.status().ToString()) << "\n";
+        std::cerr << "no node for " << name << ": " << created.body.dump() << "\n";
       }
     }
     peak_ = std::max<size_t>(peak_, there.size());
     for (auto it = played.begin(); it != played.end();) {
-      const bool gone =
-          !there.contains(*it) && send({.method = "DELETE", .path = "/api/v1/nodes/" + *it}).ok();
-      it = gone ? played.erase(it) : std::next(it);
+      // A machine that is gone takes its node along, if nobody else has done so.
+      const auto gone = [&] {
+        const int status = api.Send("DELETE", "/api/v1/nodes/" + *it).status;
+        return status == 200 || status == 404;
+      };
+      it = !there.contains(*it) && gone() ? played.erase(it) : std::next(it);
     }
-    executor.RunFor(std::chrono::milliseconds(50));
+    clock_.SleepFor(std::chrono::milliseconds(50));
   }
 }
 

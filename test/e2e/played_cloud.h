@@ -8,6 +8,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -26,6 +27,12 @@ class PlayedCloud {
   PlayedCloud(const PlayedCloud&) = delete;
   PlayedCloud& operator=(const PlayedCloud&) = delete;
 
+  // What the nodes of a group have beside the usual: an object to be merged into the Node. Before
+  // the first of them boots.
+  void Dress(const std::string& group, const std::string& node_json) {
+    const std::lock_guard lock(mutex_);
+    dress_[group] = node_json;
+  }
   std::string url() const { return server_->url(); }
   emulator::CloudscaleEmulator& emulator() { return emulator_; }
   size_t servers() const { return emulator_.server_count(); }
@@ -43,6 +50,8 @@ class PlayedCloud {
   SeededRng rng_{5};
   emulator::CloudscaleEmulator emulator_;
   std::unique_ptr<emulator::WireServer> server_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> dress_;
   std::atomic<size_t> peak_ = 0;
   std::atomic<bool> stop_ = false;
   std::thread player_;

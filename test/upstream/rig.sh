@@ -5,6 +5,7 @@
 #   rig.sh down DIR      stop every process that `up` recorded in DIR (by pid), keep the logs
 #   rig.sh status DIR    one line per process: name, pid, state, RSS in KiB, CPU seconds
 #   rig.sh env DIR       print the lines of `up` again
+#   rig.sh kill DIR NAME      kill -9 one process; `restart` brings it back
 #   rig.sh restart DIR NAME   kill -9 one process (kube-apiserver, etcd, ...) and start it again as it was
 #
 # Environment
@@ -21,7 +22,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 verb=${1:-}; dir=${2:-}
-[[ -n "$verb" && -n "$dir" ]] || { sed -n '2,22p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2; }
+[[ -n "$verb" && -n "$dir" ]] || { sed -n '2,23p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2; }
 
 say() { echo "rig: $*" >&2; }
 born() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{print $20}'; } # start time: tells a recycled pid
@@ -214,6 +215,12 @@ case $verb in
     done
     ;;
   env) cat "$dir/env" ;;
+  kill)
+    name=${3:?which process}; dir=$(cd "$dir" && pwd)
+    read -r pid start <"$dir/pids/$name"
+    if alive "$name"; then kill -KILL "$pid"; fi
+    while alive "$name"; do sleep 0.05; done
+    ;;
   restart)
     name=${3:?which process}; dir=$(cd "$dir" && pwd)
     read -r pid start <"$dir/pids/$name"
