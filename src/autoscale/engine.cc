@@ -1,6 +1,7 @@
 #include "autoscale/engine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "autoscale/engine_pass.h"
 #include "autoscale/gpu.h"
