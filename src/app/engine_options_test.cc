@@ -195,15 +195,26 @@ TEST_F(EngineOptionsTest, ParallelScaleUpAsksForAllGroupsAtOnce) {
 TEST_F(EngineOptionsTest, PodsThatAreBoundOrGoWhileTheCloudIsAskedAreNobodysBusiness) {
   AddGroup("web", 5, 1);
   AddNode("web-1", "web");
-  AddPod("bound", "cpu", 3);
-  AddPod("deleted", "cpu", 3);
-  AddPod("waits", "cpu", 3);
   HeldWorkers workers;
   Assemble({}, workers, writer_);
   std::shared_ptr<const report::PassReport> report;
   const auto pass = [&]() -> Task<void> {
     report = co_await assembly_->engine().Pass(clock_.Now());
   };
+  const auto finish = [&] {
+    for (int i = 0; i < 20 && !report; ++i) {
+      workers.Do();
+      executor_.RunUntilIdle();
+    }
+  };
+  executor_.Spawn(pass());
+  executor_.RunUntilIdle();
+  finish();  // the first one is special: it takes old marks away, and plans as if they were there
+  ASSERT_NE(std::exchange(report, nullptr), nullptr);
+
+  AddPod("bound", "cpu", 3);
+  AddPod("deleted", "cpu", 3);
+  AddPod("waits", "cpu", 3);
   executor_.Spawn(pass());
   executor_.RunUntilIdle();
   ASSERT_EQ(workers.held.size(), 1U);  // the refresh
@@ -211,10 +222,7 @@ TEST_F(EngineOptionsTest, PodsThatAreBoundOrGoWhileTheCloudIsAskedAreNobodysBusi
   bound.spec.node_name = "web-1";
   world_.UpsertPod(std::make_shared<const model::Pod>(std::move(bound)));
   world_.DeletePod("default", "deleted");
-  for (int i = 0; i < 20 && !report; ++i) {
-    workers.Do();
-    executor_.RunUntilIdle();
-  }
+  finish();
   ASSERT_NE(report, nullptr);
   ASSERT_EQ(report->scale_up.triggered.size(), 1U);
   EXPECT_EQ(report->scale_up.triggered[0]->metadata.name, "waits");
