@@ -432,6 +432,9 @@ void Http2Session::GoAway() {
   nghttp2_submit_goaway(state_->session, NGHTTP2_FLAG_NONE,
                         nghttp2_session_get_last_proc_stream_id(state_->session), NGHTTP2_NO_ERROR,
                         nullptr, 0);
+  for (const auto& [id, stream] : state_->streams) {
+    if (stream->handler != nullptr) stream->Finish(Unavailable("the server stops"));
+  }
 }
 
 size_t Http2Session::calls() const { return state_->streams.size(); }

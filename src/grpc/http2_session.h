@@ -46,8 +46,9 @@ class Http2Session {
   // Dropped when the client has given up the stream meanwhile.
   void Answer(int32_t stream, grpc::Answer answer);
 
-  void Ping();    // the answer is just bytes received
-  void GoAway();  // takes no more calls; those in progress go on
+  void Ping();  // the answer is just bytes received
+  // Takes no more calls; those in progress go on, but for streams, which have no end of their own.
+  void GoAway();
   size_t calls() const;
   // Both sides are done: close.
   bool done() const;

@@ -240,6 +240,20 @@ TEST_F(Http2SessionTest, WatchTellsEveryChangeOnce) {
   EXPECT_FALSE(watch.closed);
 }
 
+// Nobody ends a watch but its client, and who balances load keeps one for as long as it lives.
+TEST_F(Http2SessionTest, GoAwayEndsWatchesAfterWhatTheyHadToTell) {
+  health_.Set(true);
+  const auto& watch = client_.Request("/grpc.health.v1.Health/Watch", Framed(""));
+  EXPECT_FALSE(watch.closed);
+  health_.Set(false);
+  health_.Tell();
+  session_.GoAway();
+  client_.Exchange();
+  EXPECT_EQ(watch.body, Framed("\x08\x01") + Framed("\x08\x02"));
+  EXPECT_TRUE(watch.closed);
+  EXPECT_EQ(watch.headers.at("grpc-status"), "14");
+}
+
 TEST_F(Http2SessionTest, ReflectionDescribesAServiceUnderBothNames) {
   for (const std::string version : {"v1", "v1alpha"}) {
     ::grpc::reflection::v1::ServerReflectionRequest request;

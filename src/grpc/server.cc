@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -73,6 +75,7 @@ namespace {
 
 constexpr size_t kMaxConnections = 1'000;
 constexpr int kTickMs = 1'000;
+constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
 Route ToRoute(const Service& service, const Method& method) {
   return {.path = service.PathOf(method), .unary = method.handler, .waits = method.waits};
@@ -113,6 +116,7 @@ struct Server::State {
   int port = 0;
   std::thread thread;
   bool stopped = false;
+  std::optional<TimePoint> accept_again;  // no connection is accepted before
 
   // By number, which an answer carries: a file descriptor may have another owner by then.
   std::map<uint64_t, std::unique_ptr<Connection>> connections;
@@ -139,6 +143,7 @@ struct Server::State {
   Status Open();
   void Run();
   void Accept();
+  void ListenTo(bool waiting_clients);
   void StartWaiting(uint64_t number, int32_t stream, const Route& route, std::string request,
                     Deadline deadline);
   void TakeLateAnswers();
@@ -190,7 +195,7 @@ void Server::State::Run() {
   bool stopping = false;
   TimePoint ticked = clock.Now();
   for (;;) {
-    const int timeout = !hungry.empty() ? 0 : stopping ? 10 : kTickMs;
+    const int timeout = !hungry.empty() ? 0 : stopping ? 10 : accept_again ? 50 : kTickMs;
     const int n = ::epoll_wait(epoll.fd(), events.data(), static_cast<int>(events.size()), timeout);
     for (int i = 0; i < n; ++i) {
       const epoll_event& event = events[static_cast<size_t>(i)];
@@ -211,6 +216,10 @@ void Server::State::Run() {
     if (clock.Now() - ticked >= std::chrono::milliseconds(kTickMs)) {
       ticked = clock.Now();
       Tick();
+    }
+    if (accept_again && clock.Now() >= *accept_again && !stopping) {
+      accept_again.reset();
+      ListenTo(true);
     }
     if (!stopping && [&] {
           const std::lock_guard lock(mutex);
@@ -238,10 +247,24 @@ bool Server::State::Finished() {
   return running == 0 && late.empty() && (all_idle || connections.empty());
 }
 
+void Server::State::ListenTo(bool waiting_clients) {
+  epoll_event event{.events = waiting_clients ? uint32_t{EPOLLIN} : 0, .data = {.u64 = kListenTag}};
+  ::epoll_ctl(epoll.fd(), EPOLL_CTL_MOD, listener.fd(), &event);
+}
+
 void Server::State::Accept() {
   for (;;) {
     Socket socket(::accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (socket.fd() < 0) return;
+    if (socket.fd() < 0) {
+      const int problem = errno;
+      if (problem == EINTR || problem == ECONNABORTED) continue;
+      if (problem == EAGAIN || problem == EWOULDBLOCK) return;
+      // Out of file descriptors, mostly. The connection still waits, so that being told of it again
+      // and again would only burn the processor.
+      log.Warning("no connection can be accepted", {{"error", std::strerror(problem)}});
+      accept_again = Later(clock.Now(), kAcceptPause);
+      return ListenTo(false);
+    }
     if (connections.size() >= kMaxConnections) {
       log.Warning("connection refused: too many", {{"limit", kMaxConnections}});
       continue;

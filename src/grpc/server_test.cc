@@ -3,10 +3,17 @@
 #include "grpc/server.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <future>
 #include <latch>
 #include <string>
@@ -224,6 +231,89 @@ TEST_F(ServerTest, AfterTheGraceTheClientIsLetGoThoughTheHandlerRunsOn) {
   EXPECT_EQ(stopped.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   release_.set_value();
   stopped.get();
+}
+
+TEST_F(ServerTest, AWatchDoesNotHoldUpAStop) {
+  const std::string address = "unix:" + dir_.Write("socket", "");
+  std::filesystem::remove(address.substr(5));
+  const auto server =
+      MUST(Server::Start(ServerOptions{.listen = address}, Services(), workers_, clock_, log_));
+  ::grpc::GenericStub stub(::grpc::CreateChannel(address, ::grpc::InsecureChannelCredentials()));
+  ::grpc::ClientContext context;
+  ::grpc::CompletionQueue queue;
+  const auto done = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  const auto call = stub.PrepareCall(&context, "/grpc.health.v1.Health/Watch", &queue);
+  call->StartCall(nullptr);
+  ASSERT_TRUE(done());
+  const ::grpc::Slice nothing("");  // the health of everything
+  const ::grpc::ByteBuffer request(&nothing, 1);
+  call->WriteLast(request, ::grpc::WriteOptions(), nullptr);
+  ASSERT_TRUE(done());
+  ::grpc::ByteBuffer answer;
+  call->Read(&answer, nullptr);
+  ASSERT_TRUE(done());
+
+  const TimePoint began = clock_.Now();
+  server->Stop(std::chrono::seconds(60));
+  EXPECT_LT(clock_.Now() - began, std::chrono::seconds(30));
+  do {
+    call->Read(&answer, nullptr);
+  } while (done());
+  ::grpc::Status status;
+  call->Finish(&status, nullptr);
+  ASSERT_TRUE(done());
+  EXPECT_EQ(status.error_code(), ::grpc::StatusCode::UNAVAILABLE);
+}
+
+// Below the open files that there are already: nothing can be opened, also no connection accepted.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int lowest_free = dup(0);
+    close(lowest_free);
+    const rlimit now{.rlim_cur = static_cast<rlim_t>(lowest_free), .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &now);
+  }
+  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(ServerTest, WithoutFileDescriptorsItSaysSoAndTriesAgainLater) {
+  std::atomic<int> warnings = 0;
+  const Log log(
+      clock_, [&](std::string_view) { ++warnings; }, LogFormat::kText, LogLevel::kWarning);
+  const std::string path = dir_.Write("socket", "");
+  std::filesystem::remove(path);
+  const auto server = MUST(
+      Server::Start(ServerOptions{.listen = "unix:" + path}, Services(), workers_, clock_, log));
+  const int waiting = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un to{.sun_family = AF_UNIX};
+  path.copy(to.sun_path, sizeof to.sun_path - 1);
+  const auto patience = [&] { return Deadline::In(clock_, std::chrono::seconds(10)); };
+  {
+    const NoMoreFiles none;
+    ASSERT_EQ(connect(waiting, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    for (const Deadline by = patience(); warnings < 2 && !by.Passed(clock_);)
+      std::this_thread::yield();
+  }
+  EXPECT_GE(warnings, 2);
+  EXPECT_LE(warnings, 20) << "it tried all the time";
+  // The first that the server says, without being asked.
+  char settings[9] = {};
+  timeval limit{.tv_sec = 10};
+  setsockopt(waiting, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  const std::string hello =
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string("\0\0\0\4\0\0\0\0\0", 9);
+  EXPECT_EQ(write(waiting, hello.data(), hello.size()), std::ssize(hello));
+  EXPECT_GT(read(waiting, settings, sizeof settings), 0) << "it was never accepted";
+  close(waiting);
 }
 
 TEST_F(ServerTest, StopUnderLoadLosesNoThread) {

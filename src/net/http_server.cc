@@ -471,6 +471,7 @@ asio::awaitable<void> HttpServer::State::Accept() {
     if (shared.stopping || problem == asio::error::operation_aborted) co_return;
     if (problem) {
       // Out of file descriptors, mostly: trying again at once would only burn the processor.
+      shared.options.log.Warning("no connection can be accepted", {{"error", problem.message()}});
       pause.expires_after(std::chrono::milliseconds(100));
       co_await pause.async_wait(kAsTuple);
       continue;
