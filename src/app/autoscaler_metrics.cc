@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <utility>
+
+#include "app/metric_names.h"
 
 namespace coppice::app {
 namespace {
-
-constexpr char kPrefix[] = "cluster_autoscaler_";
-
-std::string Name(const char* name) { return std::string(kPrefix) + name; }
 
 double Seconds(TimePoint time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
@@ -27,23 +25,16 @@ std::vector<double> DurationBuckets() {
   return bounds;
 }
 
-// No accelerator is told apart here; upstream's labels are there with its value for none.
-const MetricLabels kNoGpu = {{"gpu_resource_name", ""}, {"gpu_name", ""}, {"dra_drivers", ""}};
-
-MetricLabels With(MetricLabels labels, const char* key, std::string value) {
-  labels[key] = std::move(value);
-  return labels;
-}
-
-bool IsUnschedulable(const model::Pod& pod) {
-  return std::ranges::any_of(pod.status.conditions, [](const model::PodCondition& c) {
-    return c.type == "PodScheduled" && c.status == "False" && c.reason == "Unschedulable";
-  });
+const model::PodCondition* Scheduled(const model::Pod& pod) {
+  const auto it =
+      std::ranges::find(pod.status.conditions, "PodScheduled", &model::PodCondition::type);
+  return it == pod.status.conditions.end() ? nullptr : &*it;
 }
 
 std::string TaintType(const std::string& key, const autoscale::Options& options) {
   if (key == "ToBeDeletedByClusterAutoscaler" || key == "DeletionCandidateOfClusterAutoscaler" ||
-      key.starts_with("node.kubernetes.io/"))
+      key.starts_with("node.kubernetes.io/") ||
+      key.starts_with("node.cloudprovider.kubernetes.io/"))
     return key;
   const auto listed = [&](const std::vector<std::string>& keys) {
     return std::ranges::find(keys, key) != keys.end();
@@ -72,7 +63,22 @@ AutoscalerMetrics::AutoscalerMetrics(Metrics& metrics, const autoscale::FlagValu
   limit("memory_limits_bytes", "Minimum and maximum number of bytes of memory in the cluster",
         "minimum", static_cast<double>(options.memory_total.min));
   limit("memory_limits_bytes", "", "maximum", static_cast<double>(options.memory_total.max));
-  // Series that exist before anything has happened: a rate needs a zero to start from.
+  AddFamilies();
+}
+
+// Series that exist before anything has happened: a rate needs a zero to start from.
+void AutoscalerMetrics::AddFamilies() {
+  for (const char* type :
+       {"cloudProviderError", "apiCallError", "internalError", "transientError",
+        "configurationError", "nodeGroupDoesNotExistError", "unexpectedScaleDownStateError"}) {
+    metrics_.GetCounter(Name("errors_total"), "Errors of the loop", {{"type", type}});
+  }
+  for (const char* reason : {"cloudProviderError", "apiCallError", "timeout"}) {
+    metrics_.GetCounter(Name("failed_scale_ups_total"), "Scale-ups that failed",
+                        With(kNoGpu, "reason", reason));
+    metrics_.GetCounter(Name("failed_node_creations_total"), "Nodes that failed to come",
+                        {{"reason", reason}});
+  }
   for (const char* result : {"succeeded", "failed"}) {
     metrics_.GetCounter(Name("evicted_pods_total"), "Pods evicted by the autoscaler",
                         {{"eviction_result", result}});
@@ -97,21 +103,40 @@ AutoscalerMetrics::AutoscalerMetrics(Metrics& metrics, const autoscale::FlagValu
   metrics_.GetGauge(Name("unneeded_nodes_count"), "Nodes that could go");
   metrics_.GetGauge(Name("scale_down_in_cooldown"), "Whether scale-down is in cool-down");
   metrics_.GetGauge(Name("pending_node_deletions"), "Nodes whose deletion is under way");
-  metrics_.GetGauge(Name("overflowing_controllers_count"), "");
+  metrics_.GetGauge(Name("overflowing_controllers_count"),
+                    "Controllers of more kinds of pods than are told apart");
   metrics_.GetGauge(Name("cluster_safe_to_autoscale"), "Whether the cluster is healthy enough");
+  // Of one provider of upstream's own; here it has nothing to count.
+  metrics_.GetGauge(Name("inconsistent_instances_migs_count"), "Always 0");
+}
+
+void AutoscalerMetrics::SetAll(const char* name, const char* help, const char* label,
+                               const std::map<std::string, int>& values) {
+  std::set<std::string>& shown = shown_[name];
+  for (const std::string& before : shown) {
+    if (!values.contains(before)) metrics_.GetGauge(Name(name), help, {{label, before}}).Set(0);
+  }
+  for (const auto& [value, count] : values) {
+    metrics_.GetGauge(Name(name), help, {{label, value}}).Set(count);
+    shown.insert(value);
+  }
 }
 
 void AutoscalerMetrics::Activity(const char* activity, TimePoint now) {
   metrics_
       .GetGauge(Name("last_activity"), "When an activity last happened", {{"activity", activity}})
-      .Set(Seconds(now));
+      .Set(std::floor(Seconds(now)));  // upstream counts whole seconds
 }
 
-void AutoscalerMetrics::Function(const char* function, Duration took) {
+void AutoscalerMetrics::Function(std::string_view function, Duration took) {
   static const std::vector<double> kBuckets = DurationBuckets();
   metrics_
       .GetHistogram(Name("function_duration_seconds"), "How long parts of the loop take", kBuckets,
-                    {{"function", function}})
+                    {{"function", std::string(function)}})
+      .Observe(std::chrono::duration<double>(took).count());
+  metrics_
+      .GetSummary(Name("function_duration_quantile_seconds"), "How long parts of the loop take",
+                  {{"function", std::string(function)}})
       .Observe(std::chrono::duration<double>(took).count());
 }
 
@@ -126,12 +151,11 @@ void AutoscalerMetrics::Evicted(bool succeeded) {
       .Increment();
 }
 
-void AutoscalerMetrics::Clusterwide(const report::PassReport& report, const cluster::World& world,
-                                    cloud::NodeGroups& groups) {
+void AutoscalerMetrics::Nodes(const Around& around) {
   double cpu = 0;
   double memory = 0;
   std::map<std::string, int> taints;
-  for (const cluster::NodePtr& node : world.Nodes()) {
+  for (const cluster::NodePtr& node : around.world.Nodes()) {
     bool going = false;
     for (const model::Taint& taint : node->spec.taints) {
       going |= taint.key == "ToBeDeletedByClusterAutoscaler";
@@ -145,82 +169,76 @@ void AutoscalerMetrics::Clusterwide(const report::PassReport& report, const clus
   }
   metrics_.GetGauge(Name("cluster_cpu_current_cores"), "Cores in the cluster").Set(std::floor(cpu));
   metrics_.GetGauge(Name("cluster_memory_current_bytes"), "Memory in the cluster").Set(memory);
-  for (const auto& [type, count] : taints)
-    metrics_.GetGauge(Name("node_taints_count"), "Taints by kind", {{"type", type}}).Set(count);
-  int unschedulable = 0;
-  int unprocessed = 0;
-  for (const auto* entry : world.Unbound()) {
-    if (entry->index == cluster::kNone) continue;
-    ++(IsUnschedulable(*entry->pod) ? unschedulable : unprocessed);
-  }
-  const auto pods = [&](const char* type, int count) {
-    metrics_
-        .GetGauge(Name("unschedulable_pods_count"), "Pods that wait for a node", {{"type", type}})
-        .Set(count);
-  };
-  pods("unschedulable", unschedulable);
-  pods("scheduler_unprocessed", unprocessed);
+  SetAll("node_taints_count", "Taints by kind", "type", taints);
   int most = 0;
-  const auto all = groups.Groups();
+  const auto all = around.groups.Groups();
   for (const cloud::GroupInfo& group : all) most += group.max_size;
   metrics_.GetGauge(Name("max_nodes_count"), "Most nodes that all groups may have together")
       .Set(options_.max_nodes_total > 0 ? std::min(most, options_.max_nodes_total) : most);
-  metrics_.GetGauge(Name("node_groups_count"), "Node groups", {{"node_group_type", "autoscaled"}})
-      .Set(static_cast<double>(all.size()));
-  metrics_.GetGauge(Name("node_groups_count"), "", {{"node_group_type", "autoprovisioned"}}).Set(0);
+  SetAll("node_groups_count", "Node groups", "node_group_type",
+         {{"autoscaled", static_cast<int>(all.size())}, {"autoprovisioned", 0}});
+}
+
+void AutoscalerMetrics::Pods(const cluster::World& world) {
+  const auto bypassed = [this](const std::string& scheduler) {
+    const std::string& name = scheduler.empty() ? "default-scheduler" : scheduler;
+    const auto& names = options_.bypassed_scheduler_names;
+    return std::ranges::find(names, name) != names.end();
+  };
+  int unschedulable = 0;
+  int unprocessed = 0;
+  for (const auto* entry : world.Unbound()) {
+    const model::Pod& pod = *entry->pod;
+    if (entry->index == cluster::kNone || pod.metadata.deletion_timestamp ||
+        !pod.status.nominated_node_name.empty()) {
+      continue;
+    }
+    const model::PodCondition* condition = Scheduled(pod);
+    if (condition != nullptr && condition->status == "False" &&
+        condition->reason == "Unschedulable") {
+      ++unschedulable;
+    } else if (bypassed(pod.spec.scheduler_name) &&
+               (condition == nullptr || condition->reason.empty())) {
+      ++unprocessed;
+    }
+  }
+  SetAll("unschedulable_pods_count", "Pods that wait for a node", "type",
+         {{"unschedulable", unschedulable}, {"scheduler_unprocessed", unprocessed}});
+}
+
+void AutoscalerMetrics::Clusterwide(const report::PassReport& report, const Around& around) {
+  Nodes(around);
+  Pods(around.world);
+  metrics_.GetGauge(Name("pending_node_deletions"), "").Set(static_cast<double>(report.deleting));
+  metrics_.GetGauge(Name("overflowing_controllers_count"), "")
+      .Set(static_cast<double>(report.overflowing_controllers));
+  SetAll("skipped_pods_count", "Pods that there was no time to look at", "requestor",
+         {{"filter-out-pod-list-processor", static_cast<int>(report.unprocessed_pods)}});
+  metrics_.GetCounter(Name("old_unregistered_nodes_removed_count"), "")
+      .Add(report.unregistered_removed);
+  if (report.groups_created > 0) {
+    metrics_.GetCounter(Name("created_node_groups_total"), "Groups made", {{"group_type", ""}})
+        .Add(report.groups_created);
+  }
+  if (report.groups_deleted > 0) {
+    metrics_.GetCounter(Name("deleted_node_groups_total"), "Groups removed", {{"group_type", ""}})
+        .Add(report.groups_deleted);
+  }
   if (!report.status) return;
   metrics_.GetGauge(Name("cluster_safe_to_autoscale"), "").Set(report.status->healthy ? 1 : 0);
   const report::NodeCounts& counts = report.status->counts;
-  const std::pair<const char*, int> states[] = {{"ready", counts.ready},
-                                                {"unready", counts.unready},
-                                                {"notStarted", counts.not_started},
-                                                {"suspended", counts.suspended},
-                                                {"longUnregistered", counts.long_unregistered},
-                                                {"unregistered", counts.unregistered}};
-  for (const auto& [state, count] : states)
-    metrics_.GetGauge(Name("nodes_count"), "Nodes by state", {{"state", state}}).Set(count);
-}
-
-void AutoscalerMetrics::ScaleUps(const report::ScaleUp& scale_up, TimePoint now) {
-  if (scale_up.result != report::ScaleUpResult::kNotTried) Activity("scaleUp", now);
-  if (scale_up.result == report::ScaleUpResult::kSuccessful) {
-    int added = 0;
-    for (const report::GroupResize& resize : scale_up.resizes) added += resize.to - resize.from;
-    metrics_.GetCounter(Name("scaled_up_nodes_total"), "", kNoGpu).Add(added);
-  }
-  if (!scale_up.failed_groups.empty()) {
-    const std::string reason =
-        scale_up.error_type.empty() ? "cloudProviderError" : scale_up.error_type;
-    metrics_
-        .GetCounter(Name("failed_scale_ups_total"), "Scale-ups that failed",
-                    With(kNoGpu, "reason", reason))
-        .Add(static_cast<double>(scale_up.failed_groups.size()));
-  }
-}
-
-void AutoscalerMetrics::ScaleDowns(const report::ScaleDown& scale_down, TimePoint now) {
-  if (scale_down.result != report::ScaleDownResult::kNotTried) Activity("scaleDown", now);
-  metrics_.GetGauge(Name("unneeded_nodes_count"), "")
-      .Set(static_cast<double>(scale_down.unneeded.size()));
-  metrics_.GetGauge(Name("scale_down_in_cooldown"), "")
-      .Set(scale_down.result == report::ScaleDownResult::kInCooldown ? 1 : 0);
-  for (const report::RemovedNode& node : scale_down.removed) {
-    const char* reason = node.evicted.empty() ? "empty" : "underutilized";
-    metrics_.GetCounter(Name("scaled_down_nodes_total"), "", With(kNoGpu, "reason", reason))
-        .Increment();
-  }
-  std::map<std::string, int> reasons;
-  for (const report::StayingNode& node : scale_down.staying)
-    ++reasons[std::string(report::ToString(node.reason))];
-  for (const auto& [reason, count] : reasons) {
-    metrics_
-        .GetGauge(Name("unremovable_nodes_count"), "Nodes that stay, by reason",
-                  {{"reason", reason}})
-        .Set(count);
-  }
+  SetAll("nodes_count", "Nodes by state", "state",
+         {{"ready", counts.ready},
+          {"unready", counts.unready},
+          {"notStarted", counts.not_started},
+          {"suspended", counts.suspended},
+          {"longUnregistered", counts.long_unregistered},
+          {"unregistered", counts.unregistered}});
 }
 
 void AutoscalerMetrics::Groups(const report::ClusterStatus& status) {
+  constexpr const char* kBackoff = "node_group_backoff_status";
+  std::map<std::string, std::string> before = std::exchange(backoff_reasons_, {});
   for (const report::GroupStatus& group : status.groups) {
     const auto gauge = [&](const char* name, const char* help, double value) {
       metrics_.GetGauge(Name(name), help, {{"node_group", group.group}}).Set(value);
@@ -230,26 +248,39 @@ void AutoscalerMetrics::Groups(const report::ClusterStatus& status) {
     gauge("node_group_target_count", "Target size of the group", group.target);
     gauge("node_group_healthiness", "Whether the group is healthy", group.healthy ? 1 : 0);
     metrics_
-        .GetGauge(Name("node_group_backoff_status"), "Whether the group is backed off",
+        .GetGauge(Name(kBackoff), "Whether the group is backed off",
                   {{"node_group", group.group}, {"reason", group.backoff_code}})
         .Set(group.scale_up == "Backoff" ? 1 : 0);
+    backoff_reasons_[group.group] = group.backoff_code;
+  }
+  for (const auto& [group, reason] : before) {
+    const auto now = backoff_reasons_.find(group);
+    if (now == backoff_reasons_.end()) {
+      for (const char* name : {"node_group_min_count", "node_group_max_count",
+                               "node_group_target_count", "node_group_healthiness"})
+        metrics_.RemoveGauge(Name(name), {{"node_group", group}});
+    }
+    if (now == backoff_reasons_.end() || now->second != reason)
+      metrics_.RemoveGauge(Name(kBackoff), {{"node_group", group}, {"reason", reason}});
   }
 }
 
-void AutoscalerMetrics::PassEnded(const report::PassReport& report, const cluster::World& world,
-                                  cloud::NodeGroups& groups, TimePoint began, TimePoint ended) {
+void AutoscalerMetrics::PassEnded(const report::PassReport& report, const Around& around,
+                                  TimePoint began, TimePoint ended) {
   Function("main", ended - began);
+  for (const report::Took& took : report.took) Function(took.part, took.time);
   const bool good = report.error.empty() || report.error_type == "transientError";
   if (good) {
     Activity("mainSuccessful", ended);
   } else {
-    metrics_.GetCounter(Name("errors_total"), "Errors of the loop", {{"type", report.error_type}})
-        .Increment();
+    metrics_.GetCounter(Name("errors_total"), "", {{"type", report.error_type}}).Increment();
   }
   if (report.status) Activity("autoscaling", began);
-  Clusterwide(report, world, groups);
-  ScaleUps(report.scale_up, began);
-  ScaleDowns(report.scale_down, began);
+  Clusterwide(report, around);
+  for (const report::ScaleUp& round : report.earlier_rounds) ScaleUp(round, around, began);
+  ScaleUp(report.scale_up, around, began);
+  Failures(report, around);
+  ScaleDown(report.scale_down, around, began);
   if (per_group_ && report.status) Groups(*report.status);
 }
 

@@ -5,9 +5,12 @@
 
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 
 #include "autoscale/flags.h"
+#include "autoscale/templates.h"
 #include "base/metrics.h"
 #include "cloud/node_groups.h"
 #include "cluster/world.h"
@@ -20,8 +23,14 @@ class AutoscalerMetrics {
   AutoscalerMetrics(Metrics& metrics, const autoscale::FlagValues& flags);
 
   void PassBegan(TimePoint now);
-  void PassEnded(const report::PassReport& report, const cluster::World& world,
-                 cloud::NodeGroups& groups, TimePoint began, TimePoint ended);
+  // What a pass's numbers are about beside its report.
+  struct Around {
+    const cluster::World& world;
+    cloud::NodeGroups& groups;
+    const autoscale::Templates& templates;
+  };
+  void PassEnded(const report::PassReport& report, const Around& around, TimePoint began,
+                 TimePoint ended);
   void Waited(Duration wait);
   void Evicted(bool succeeded);
   // Ours.
@@ -31,16 +40,27 @@ class AutoscalerMetrics {
 
  private:
   void Activity(const char* activity, TimePoint now);
-  void Function(const char* function, Duration took);
-  void Clusterwide(const report::PassReport& report, const cluster::World& world,
-                   cloud::NodeGroups& groups);
-  void ScaleUps(const report::ScaleUp& scale_up, TimePoint now);
-  void ScaleDowns(const report::ScaleDown& scale_down, TimePoint now);
+  void Function(std::string_view function, Duration took);
+  void AddFamilies();
+  void Nodes(const Around& around);
+  void Pods(const cluster::World& world);
+  void Clusterwide(const report::PassReport& report, const Around& around);
+  void ScaleUp(const report::ScaleUp& scale_up, const Around& around, TimePoint now);
+  void Failures(const report::PassReport& report, const Around& around);
+  void ScaleDown(const report::ScaleDown& scale_down, const Around& around, TimePoint now);
   void Groups(const report::ClusterStatus& status);
+
+  // Sets each series, and those that are not named any more to zero: upstream leaves some of them
+  // at their last value, so that a reason that is long gone is still shown.
+  void SetAll(const char* name, const char* help, const char* label,
+              const std::map<std::string, int>& values);
 
   Metrics& metrics_;
   const autoscale::Options options_;
   const bool per_group_;
+  std::map<std::string, std::set<std::string>> shown_;  // label values by name
+  std::map<std::string, std::string> backoff_reasons_;  // by group, as shown
+  std::map<std::string, MetricLabels> going_;           // nodes under deletion: labels
 };
 
 }  // namespace coppice::app

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/main.h"
+#include "autoscale/flags.h"
 #include "test/support/test_certificates.h"
 
 namespace coppice::app {
@@ -96,6 +97,43 @@ TEST(CliTest, UnderUpstreamsNameTheProgramIsTheAutoscaler) {
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("--estimator"));
   EXPECT_THAT(Invoke({"--help"}, "cluster-autoscaler").out, HasSubstr("--max-nodes-total"));
+}
+
+// What upstream's chart renders for externalgrpc: its own list, then extraArgs with and without
+// values, a repeated one among them. All of it is understood; what is missing here is a cluster.
+TEST(CliTest, TheArgumentsOfUpstreamsChartAreAccepted) {
+  const std::vector<std::string> chart = {"--cloud-provider=externalgrpc",
+                                          "--namespace=kube-system",
+                                          "--nodes=1:10:pool-a",
+                                          "--nodes=0:5:pool-b",
+                                          "--logtostderr=true",
+                                          "--stderrthreshold=info",
+                                          "--v=4"};
+  const std::vector<std::string> extra = {"--cloud-config=/config/cloud-config",
+                                          "--expander=priority,least-waste",
+                                          "--balance-similar-node-groups",
+                                          "--scan-interval=10s",
+                                          "--skip-nodes-with-local-storage=false",
+                                          "--skip-nodes-with-system-pods=false",
+                                          "--scale-down-unneeded-time=5m",
+                                          "--startup-taint=a",
+                                          "--startup-taint=b",
+                                          "--leader-elect=true",
+                                          "--write-status-configmap=true",
+                                          "--max-node-provision-time=15m"};
+  std::vector<std::string> arguments = chart;
+  arguments.insert(arguments.end(), extra.begin(), extra.end());
+  const auto flags = autoscale::ParseFlags(arguments);
+  ASSERT_TRUE(flags.ok()) << flags.status().message();
+  EXPECT_EQ(flags->cloud_provider, "externalgrpc");
+  EXPECT_EQ(flags->options.startup_taint, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(flags->verbosity, 4);
+  // Also with discovery, which the chart renders for the providers that have it.
+  arguments.push_back("--node-group-auto-discovery=label:cluster=x");
+  EXPECT_TRUE(autoscale::ParseFlags(arguments).ok());
+  arguments.push_back("--kubeconfig=/nowhere/kubeconfig");
+  const Outcome started = Invoke(arguments, "./cluster-autoscaler");
+  EXPECT_EQ(started.code, 1) << "2 would be wrong usage";
 }
 
 TEST(CliTest, ACloudRegisteredTwiceIsFoundBeforeAnythingRuns) {

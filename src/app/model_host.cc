@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/restart_memory.h"
+
 namespace coppice::app {
 
 Result<std::unique_ptr<ModelHost>> ModelHost::Create(Parts parts) {
@@ -43,13 +45,17 @@ Status ModelHost::Restart() {
                                          .groups = next->groups.get(),
                                          .view_age = [view] { return view->age(); },
                                          .cloud_workers = &workers_}));
+  if (const auto memory = ParseMemory(left_); memory.ok())
+    next->assembly->engine().Recall(*memory, parts_.clock.Now());
   process_ = std::move(next);
   return Status::Ok();
 }
 
 std::shared_ptr<const report::PassReport> ModelHost::Pass() {
   parts_.model.agenda.RunDue();
-  return process_->executor->BlockOn(engine().Pass(parts_.clock.Now()));
+  auto report = process_->executor->BlockOn(engine().Pass(parts_.clock.Now()));
+  if (report->status) left_ = FormatMemory(engine().Remember(parts_.clock.Now()));
+  return report;
 }
 
 void ModelHost::AdvanceTo(TimePoint when, const std::function<bool()>& stop) {

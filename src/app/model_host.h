@@ -64,6 +64,7 @@ class ModelHost {
   Parts parts_;
   InlineWorkers workers_;  // on a FakeClock nobody may wait for another thread
   std::unique_ptr<Process> process_;
+  std::string left_;  // by the last process: what a real one keeps in the status ConfigMap
   int starts_ = 0;
 };
 

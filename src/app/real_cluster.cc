@@ -18,6 +18,8 @@
 #include "app/guarded_groups.h"
 #include "app/health_check.h"
 #include "app/loop_trigger.h"
+#include "app/process_metrics.h"
+#include "app/restart_memory.h"
 #include "app/status_map.h"
 #include "app/stop_signals.h"
 #include "app/version.h"
@@ -170,7 +172,7 @@ class RealCluster {
       response.body = trouble.empty() ? "OK" : trouble;
     } else if (request.path == "/metrics") {
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-      response.body = metrics_.Render();
+      response.body = metrics_.Render() + ProcessMetrics();
     } else if (request.path == "/snapshotz" && flags_.debugging_snapshot_enabled) {
       response.content_type = "application/json";
       response.stream = [this](std::shared_ptr<net::ServerStream> stream) {
@@ -219,6 +221,7 @@ class RealCluster {
       Fail("the autoscaler cannot be assembled", assembled);
       co_return;
     }
+    co_await Recall();
     if (WritesStatus()) PutStatus(StatusMap::RenderInitializing(clock_.Now()), clock_.Now());
     while (!stopping_) co_await OnePass();
     idle_ = true;
@@ -267,6 +270,23 @@ class RealCluster {
     co_return Status::Ok();
   }
 
+  // What the process before this one has left. Without it everything starts anew, as upstream does.
+  Task<void> Recall() {
+    if (!flags_.options.deviations.survive_restarts || !flags_.options.write_status_configmap)
+      co_return;
+    const auto left = co_await kube_writer_->ReadAnnotation(
+        flags_.options.namespace_, flags_.options.status_config_map_name, kMemoryAnnotation);
+    if (!left.ok())
+      log_.Warning("what the last process left could not be read", {{"error", left.status()}});
+    if (!left.ok() || left->empty()) co_return;
+    const auto memory = ParseMemory(*left);
+    if (!memory.ok()) {
+      log_.Warning("what the last process left is ignored", {{"error", memory.status()}});
+      co_return;
+    }
+    assembly_->engine().Recall(*memory, clock_.Now());
+  }
+
   Task<void> OnePass() {
     const TimePoint waited_from = clock_.Now();
     co_await UntilDue();
@@ -303,18 +323,15 @@ class RealCluster {
   }
 
   void Tell(const report::PassReport& report, TimePoint began, TimePoint ended) {
-    numbers_.PassEnded(report, world_, *guarded_, began, ended);
+    const AutoscalerMetrics::Around around{world_, *guarded_, assembly_->engine().templates()};
+    numbers_.PassEnded(report, around, began, ended);
     numbers_.ViewAge(feed_->view_age());
     for (const auto& r : feed_->reflectors())
       numbers_.Lists(r->kind(), r->lists(), r->watches(), r->size());
     if (!report.error.empty())
       log_.Error("the pass failed", {{"type", report.error_type}, {"error", report.error}});
-    for (const report::GroupResize& resize : report.scale_up.resizes) {
-      log_.Info("scaled up", {{"group", resize.group},
-                              {"from", resize.from},
-                              {"to", resize.to},
-                              {"pods", report.scale_up.triggered.size()}});
-    }
+    for (const report::ScaleUp& round : report.earlier_rounds) TellScaleUp(round);
+    TellScaleUp(report.scale_up);
     for (const report::RemovedNode& node : report.scale_down.removed) {
       log_.Info("removal started",
                 {{"node", node.node}, {"group", node.group}, {"pods", node.evicted.size()}});
@@ -329,18 +346,30 @@ class RealCluster {
                         {"unneeded", report.scale_down.unneeded.size()}});
   }
 
+  void TellScaleUp(const report::ScaleUp& scale_up) {
+    for (const report::GroupResize& resize : scale_up.resizes) {
+      log_.Info("scaled up", {{"group", resize.group},
+                              {"from", resize.from},
+                              {"to", resize.to},
+                              {"pods", scale_up.triggered.size()}});
+    }
+  }
+
   // In the background and one at a time; what has been overtaken meanwhile is not written.
   void PutStatus(std::string text, TimePoint at) {
-    next_status_ = {std::move(text), FormatGoTime(at)};
+    kube::KubeWriter::Annotations annotations = {{kLastUpdatedAnnotation, FormatGoTime(at)}};
+    if (flags_.options.deviations.survive_restarts)
+      annotations[kMemoryAnnotation] = FormatMemory(assembly_->engine().Remember(at));
+    next_status_ = {std::move(text), std::move(annotations)};
     if (!writing_status_) executor_->Spawn(WriteStatus());
     writing_status_ = true;
   }
   Task<void> WriteStatus() {
     while (next_status_ && !stopping_) {
-      auto [text, at] = *std::exchange(next_status_, std::nullopt);
+      auto [text, annotations] = *std::exchange(next_status_, std::nullopt);
       const Status written = co_await kube_writer_->PutConfigMap(
           flags_.options.namespace_, flags_.options.status_config_map_name, "status",
-          std::move(text), kLastUpdatedAnnotation, std::move(at));
+          std::move(text), std::move(annotations));
       if (!written.ok())
         log_.Warning("the status ConfigMap could not be written", {{"error", written}});
     }
@@ -366,7 +395,8 @@ class RealCluster {
       co_await events_->Flush(flushed);
       while (writing_status_ && !flushed.Passed(clock_))
         co_await executor_->Sleep(std::chrono::milliseconds(20));
-      if (WritesStatus()) {
+      // As upstream, unless the next process is to find what we know.
+      if (WritesStatus() && !flags_.options.deviations.survive_restarts) {
         const Status deleted = co_await kube_writer_->DeleteConfigMap(
             flags_.options.namespace_, flags_.options.status_config_map_name);
         if (!deleted.ok())
@@ -401,7 +431,7 @@ class RealCluster {
   std::unique_ptr<cloud::NodeGroups> guarded_;
   std::unique_ptr<Assembly> assembly_;
   std::optional<Promise<bool>> nudge_;
-  std::optional<std::pair<std::string, std::string>> next_status_;
+  std::optional<std::pair<std::string, kube::KubeWriter::Annotations>> next_status_;
   bool writing_status_ = false;
   bool stopping_ = false;
   bool idle_ = false;

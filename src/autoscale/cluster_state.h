@@ -121,6 +121,7 @@ class ClusterState {
   std::optional<TimePoint> BackoffEnds(std::string_view group) const {
     return backoff_.Until(group);
   }
+  GroupBackoff& backoffs() { return backoff_; }
   bool SafeToScaleUp(std::string_view group, TimePoint now) const {
     return GroupHealthy(group) && !BackedOff(group, now);
   }

@@ -13,6 +13,8 @@ namespace coppice::autoscale {
 namespace {
 
 constexpr Duration kInstanceRefresh = std::chrono::minutes(2);
+// A process that has been away for longer has not seen what nodes were needed for meanwhile.
+constexpr Duration kMemoryLasts = std::chrono::minutes(10);
 constexpr Duration kBootGrace = std::chrono::hours(1);  // no cool-down at the start of the process
 
 bool Lists(const std::vector<std::string>& names, std::string_view name) {
@@ -106,6 +108,25 @@ Engine::Engine(Parts parts)
   next_instance_refresh_ = start;
 }
 
+Memory Engine::Remember(TimePoint now) {
+  return {.written = now,
+          .last_scale_up = last_scale_up_,
+          .last_delete = last_delete_,
+          .last_failure = last_fail_,
+          .backoffs = state_.backoffs().entries()};
+}
+
+void Engine::Recall(const Memory& memory, TimePoint now) {
+  if (!parts_.options.deviations.survive_restarts) return;
+  // Of the future: a clock is wrong, and nobody knows whose.
+  if (memory.written > now || memory.written + kMemoryLasts < now) return;
+  taints_are_fresh_ = true;
+  last_scale_up_ = std::max(last_scale_up_, std::min(memory.last_scale_up, now));
+  last_delete_ = std::max(last_delete_, std::min(memory.last_delete, now));
+  last_fail_ = std::max(last_fail_, std::min(memory.last_failure, now));
+  state_.backoffs().Restore(memory.backoffs, now);
+}
+
 PassView Engine::ViewOf(PassState& pass) {
   return {.now = pass.now,
           .world = parts_.world,
@@ -121,8 +142,9 @@ std::vector<ListedNode> Engine::Listed(const PassState& pass) const {
   return nodes;
 }
 
-void Engine::RegisterFailure(std::string_view group, const cloud::MachineError& why,
+void Engine::RegisterFailure(std::string_view group, int nodes, const cloud::MachineError& why,
                              TimePoint now) {
+  failed_additions_.push_back({std::string(group), why.code, nodes});
   for (const auto& observer : slots_.scale_state) observer->ScaleUpFailed(group, why, now);
   state_.RegisterFailure(group, why, now);
 }
@@ -240,7 +262,7 @@ Task<bool> Engine::Observe(PassState& pass) {
     ListNodes(pass);  // this pass still sees the taints that are now taken away
     std::vector<ScaleDownPlanner::NodeOf> adopted;
     for (const NodeOf& of : pass.nodes) adopted.push_back({of.node, of.group});
-    down_.Adopt(adopted, pass.now);
+    down_.Adopt(adopted, taints_are_fresh_, pass.now);
     co_await actuator_.CleanUp(std::move(owned), all);
   } else {
     ListNodes(pass);
@@ -260,11 +282,15 @@ Task<bool> Engine::Observe(PassState& pass) {
     co_return false;
   }
   pass.deleting = actuator_.InProgress();
+  pass.report->deleting = pass.deleting.empty.size() + pass.deleting.drained.size();
+  const Stopwatch refresh(parts_.executor.clock());
   const coppice::Status refreshed = co_await parts_.cloud.Refresh();
   if (!refreshed.ok()) {
     pass.Fail("cloudProviderError", refreshed.message());
     co_return false;
   }
+  refresh.Note(pass.report->took, "cloudProviderRefresh");
+  const Stopwatch update(parts_.executor.clock());
   // The cluster went on while the cloud was asked. From here on what comes is held back until the
   // plan is made: what is listed now is what is planned with.
   parts_.world.Hold();
@@ -322,7 +348,7 @@ Task<bool> Engine::Observe(PassState& pass) {
     const std::string waited = FormatGoDuration(late.waited);
     StatusEvent("Warning", "ScaleUpTimedOut",
                 "Nodes added to group " + late.group + " failed to register within " + waited);
-    RegisterFailure(late.group,
+    RegisterFailure(late.group, late.increase,
                     {cloud::ErrorClass::kOther, "timeout",
                      "Scale-up timed out for node group " + late.group + " after " + waited},
                     pass.now);
@@ -335,6 +361,7 @@ Task<bool> Engine::Observe(PassState& pass) {
                       " after scale-up timeout: " + reverted.message());
     }
   }
+  update.Note(pass.report->took, "updateClusterState");
   for (const FailedCreations& failed : findings->failed_creations) {
     const std::string_view kind =
         failed.error.error_class == cloud::ErrorClass::kOutOfResources ? "OutOfResource" : "Other";
@@ -342,7 +369,7 @@ Task<bool> Engine::Observe(PassState& pass) {
                 "Failed adding " + std::to_string(failed.count) + " nodes to group " +
                     failed.group + " due to " + std::string(kind) + "." + failed.error.code +
                     "; source errors: " + failed.error.message);
-    RegisterFailure(failed.group, failed.error, pass.now);
+    RegisterFailure(failed.group, failed.count, failed.error, pass.now);
   }
   co_return true;
 }
@@ -363,9 +390,13 @@ Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
   } else {
     parts_.world.snapshot().OpenFork();  // everything that is only imagined from here on
     AddUpcoming(pass);
+    const Stopwatch filter(parts_.executor.clock());
     ListPodsToHelp(pass);
+    filter.Note(pass.report->took, "filterOutSchedulable");
     const bool buy = ShouldScaleUp(pass);
+    const Stopwatch scale_up(parts_.executor.clock());
     if (buy) co_await ScaleUp(pass);
+    if (buy) scale_up.Note(pass.report->took, "scaleUp");
     nearest_.Explain(pass.report->scale_up, pass.all_nodes, pass.ready_nodes, pass.now);
     const bool degraded = parts_.options.enable_graceful_degradation && degraded_passes_ > 0;
     if (parts_.options.scale_down_enabled && !(degraded && degraded_passes_ % 4 != 0)) {

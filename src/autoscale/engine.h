@@ -18,6 +18,7 @@
 #include "autoscale/actuator.h"
 #include "autoscale/cloud_calls.h"
 #include "autoscale/cluster_state.h"
+#include "autoscale/memory.h"
 #include "autoscale/nearest_miss.h"
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
@@ -59,6 +60,11 @@ class Engine {
   // One pass at `now`. The report is complete when it is over.
   Task<std::shared_ptr<const report::PassReport>> Pass(TimePoint now);
 
+  // What the next process is to know, and what the last one left. To be recalled before the first
+  // pass; too old, or with --survive-restarts=false, it counts for nothing.
+  Memory Remember(TimePoint now);
+  void Recall(const Memory& memory, TimePoint now);
+
   // For World: which pods are part of the cluster at all.
   static bool Counts(const Options& options, const model::Pod& pod);
 
@@ -79,7 +85,8 @@ class Engine {
 
   PassView ViewOf(PassState& pass);
   std::vector<ListedNode> Listed(const PassState& pass) const;
-  void RegisterFailure(std::string_view group, const cloud::MachineError& why, TimePoint now);
+  void RegisterFailure(std::string_view group, int nodes, const cloud::MachineError& why,
+                       TimePoint now);
   cloud::ScalingOptions OptionsOf(std::string_view group);
   std::string GroupOf(const model::Node& node);
   std::string NotOurs(const cloud::NodeRef& node, std::string_view group);
@@ -94,6 +101,7 @@ class Engine {
                                              std::vector<cloud::NodeRef> nodes, bool& skip);
   void AddUpcoming(PassState& pass);
   void ListPodsToHelp(PassState& pass);
+  void PlaceOnOrdered(PassState& pass, Pods& pods);
   Pods HelpByExistingNodes(PassState& pass, Pods pods);
   bool ShouldScaleUp(PassState& pass);
   bool WantsScaleUp(PassState& pass);
@@ -137,6 +145,10 @@ class Engine {
   TimePoint last_scale_up_;
   TimePoint last_delete_;
   TimePoint last_fail_;
+  std::vector<report::FailedAddition> failed_additions_;  // since the last report
+  int groups_created_ = 0;                                // likewise
+  std::set<std::string> bought_for_;                      // uids of pending pods
+  bool taints_are_fresh_ = false;  // the process that set them was alive a moment ago
   TimePoint next_instance_refresh_;
   // --scale-down-delay-type-local.
   std::map<std::string, TimePoint> group_scaled_up_;

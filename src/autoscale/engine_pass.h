@@ -12,6 +12,19 @@
 
 namespace coppice::autoscale {
 
+class Stopwatch {
+ public:
+  explicit Stopwatch(const Clock& clock) : clock_(clock), began_(clock.Now()) {}
+  // `part` is a literal.
+  void Note(std::vector<report::Took>& took, std::string_view part) const {
+    took.push_back({part, clock_.Now() - began_});
+  }
+
+ private:
+  const Clock& clock_;
+  const TimePoint began_;
+};
+
 struct Engine::PassState {
   TimePoint now;
   std::shared_ptr<report::PassReport> report = std::make_shared<report::PassReport>();

@@ -53,6 +53,7 @@ Task<void> Engine::RemoveLongUnregistered(PassState& pass) {
       }
     }
     if (!status.ok()) co_return;  // the first failure ends the step
+    pass.report->unregistered_removed += static_cast<int>(machines.size());
   }
 }
 

@@ -148,7 +148,10 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     }
     candidates = std::move(*chosen);
   }
+  const Stopwatch evaluation(parts_.executor.clock());
   down_.Evaluate(view, candidates);
+  evaluation.Note(pass.report->took, "findUnneeded");
+  const Stopwatch removal(parts_.executor.clock());
   for (const auto& observer : slots_.scale_down_candidates)
     observer->UpdateCandidates(down_.Unneeded(), pass.now);
 
@@ -163,6 +166,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
       parts_.log.Warning("unneeded node groups could not be removed", {{"error", gone.status()}});
     } else if (!gone->empty()) {
       parts_.log.Info("unneeded node groups removed", {{"groups", Join(*gone, ",")}});
+      pass.report->groups_deleted += static_cast<int>(gone->size());
     }
   }
   if (act) {
@@ -218,7 +222,10 @@ Task<void> Engine::ScaleDown(PassState& pass) {
       }
       return removed;
     };
+    const Stopwatch deletion(parts_.executor.clock());
     Actuator::Started started = co_await actuator_.Start(std::move(deletions), describe);
+    deletion.Note(pass.report->took, "scaleDown:nodeDeletion");
+    removal.Note(pass.report->took, "scaleDown");
     report.result = started.result;
     report.removed = std::move(started.nodes);
     if (started.result == report::ScaleDownResult::kNodeDeleteStarted) {
@@ -239,7 +246,9 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     if (of.group.empty()) continue;
     (unneeded_names.contains(of.node->metadata.name) ? unneeded : needed).push_back(of.node);
   }
+  const Stopwatch tainting(parts_.executor.clock());
   co_await actuator_.UpdateSoftTaints(std::move(needed), std::move(unneeded));
+  tainting.Note(pass.report->took, "scaleDown:softTaintUnneeded");
 }
 
 void Engine::TellScaleUp(PassState& pass) {
@@ -319,6 +328,8 @@ void Engine::Finish(PassState& pass) {
   pass.report->scale_down.staying = down_.Staying();
   pass.report->scale_down.held = down_.Held();
   pass.report->scale_up.fitting = std::move(pass.fitting);
+  pass.report->failed_additions = std::exchange(failed_additions_, {});
+  pass.report->groups_created = std::exchange(groups_created_, 0);
   const PassView view = ViewOf(pass);
   if (slots_.scale_down_status) slots_.scale_down_status->Process(pass.report->scale_down, view);
   if (slots_.autoscaling_status) slots_.autoscaling_status->Process(*pass.report->status, view);

@@ -2,6 +2,7 @@
 // rest.
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include "autoscale/engine_pass.h"
@@ -28,6 +29,27 @@ Duration ScaleUpDelayOf(const model::Pod& pod, Duration at_least) {
   if (text == nullptr) return at_least;
   const auto asked = ParseGoDuration(*text);
   return asked.ok() ? std::max(*asked, at_least) : at_least;
+}
+
+// By decreasing size, measured by what a pod takes of the nodes on their way; without any, pods
+// keep their order.
+void LargerFirst(Pods& pods, const std::deque<std::pair<std::string, pack::NodeTemplate>>& coming,
+                 const cluster::Snapshot& snapshot) {
+  double cpu_millis = 0;
+  double memory_bytes = 0;
+  for (const auto& [group, node] : coming) {
+    const model::ResourceList& room = node.node.status.allocatable;
+    if (const model::Quantity* cpu = room.Find(model::kCpu))
+      cpu_millis += static_cast<double>(cpu->MilliValue());
+    if (const model::Quantity* memory = room.Find(model::kMemory))
+      memory_bytes += static_cast<double>(memory->Value());
+  }
+  if (cpu_millis <= 0 || memory_bytes <= 0) return;
+  std::ranges::stable_sort(pods, std::greater<>(), [&](const pack::PendingPod& pod) {
+    const auto& takes = snapshot.interner().spec(snapshot.spec_id(pod.index)).placed;
+    return static_cast<double>(takes.cpu_millis) / cpu_millis +
+           static_cast<double>(takes.memory_bytes) / memory_bytes;
+  });
 }
 
 }  // namespace
@@ -78,6 +100,29 @@ void Engine::ListPodsToHelp(PassState& pass) {
   });
 }
 
+// Pods that were bought for go onto the nodes on their way, first fit, before anybody else: the
+// search goes round, so that it would spread them, and of several sizes some would find no room.
+void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  std::set<std::string> still;
+  std::map<cluster::SpecId, size_t> full;  // so many of the nodes take no more of these
+  std::erase_if(pods, [&](const pack::PendingPod& pod) {
+    if (!bought_for_.contains(pod.pod->metadata.uid)) return false;
+    still.insert(pod.pod->metadata.uid);
+    for (size_t& at = full[snapshot.spec_id(pod.index)]; at < pass.upcoming.size(); ++at) {
+      const cluster::NodeIndex node =
+          snapshot.FindNode(pass.upcoming[at].second.node.metadata.name);
+      if (node == cluster::kNone || !search_.Fits(pod.index, node)) continue;
+      snapshot.Place(pod.index, node);
+      if (parts_.options.explain_checks < 0)
+        pass.fitting.push_back({pod.pod, snapshot.node(node).name});
+      return true;
+    }
+    return false;
+  });
+  bought_for_ = std::move(still);
+}
+
 Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
   tpus_.Forget(pods, snapshot);
@@ -95,8 +140,10 @@ Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
       pods.push_back({entry->pod, snapshot.CopyPod(pod)});
     }
   }
+  if (parts_.options.deviations.larger_pods_first) LargerFirst(pods, pass.upcoming, snapshot);
   std::ranges::stable_sort(pods, std::greater<>(),
                            [](const pack::PendingPod& p) { return model::PriorityOf(*p.pod); });
+  if (parts_.options.deviations.larger_pods_first) PlaceOnOrdered(pass, pods);
   pack::PlaceOptions options;
   if (parts_.options.enable_graceful_degradation) {
     const TimePoint deadline =
@@ -105,10 +152,12 @@ Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
   }
   const pack::Placement placement = pending_placer_.Place(pods, options);
   pending_placer_.NextRun();
+  pass.report->overflowing_controllers = placement.overflowing_controllers;
   Pods left;
   bool unprocessed = false;
   for (size_t i = 0; i < pods.size(); ++i) {
     unprocessed = unprocessed || placement.unprocessed[i] != 0;
+    pass.report->unprocessed_pods += placement.unprocessed[i] != 0 ? 1 : 0;
     const model::Pod& pod = *pods[i].pod;
     if (placement.placed[i] != 0 && parts_.options.explain_checks < 0) {
       const cluster::NodeIndex node = snapshot.node_of(pods[i].index);
@@ -208,7 +257,9 @@ Result<std::string> Engine::ExistingGroup(const std::string& group) {
   if (!slots_.node_group_manager) return group;
   const auto groups = parts_.groups.Groups();
   if (std::ranges::find(groups, group, &cloud::GroupInfo::id) != groups.end()) return group;
-  return slots_.node_group_manager->Create(group).Context("making node group " + group);
+  auto made = slots_.node_group_manager->Create(group).Context("making node group " + group);
+  if (made.ok()) ++groups_created_;
+  return made;
 }
 
 // One group, with its events and books.
@@ -229,7 +280,7 @@ Task<coppice::Status> Engine::Resize(report::GroupResize resize, bool all_or_not
     const cloud::ErrorClass error_class = status.code() == Code::kResourceExhausted
                                               ? cloud::ErrorClass::kOutOfResources
                                               : cloud::ErrorClass::kOther;
-    RegisterFailure(resize.group,
+    RegisterFailure(resize.group, delta,
                     {error_class, "cloudProviderError",
                      "failed to increase node group size: " + status.message()},
                     now);
@@ -319,6 +370,7 @@ Task<void> Engine::ScaleUp(PassState& pass) {
     TellScaleUp(pass);
     if (pass.report->scale_up.result != report::ScaleUpResult::kSuccessful) break;
     last_scale_up_ = pass.now;
+    for (const auto& pod : pass.report->scale_up.triggered) bought_for_.insert(pod->metadata.uid);
     if (!parts_.options.salvo_scale_up || pass.report->scale_up.triggered.empty()) break;
 
     std::set<const model::Pod*> helped;

@@ -36,7 +36,7 @@ void Split(const std::vector<cluster::PodPtr>& pods, bool evict_daemon_sets,
 }
 
 cluster::PodName NameOf(const model::Pod& pod) {
-  return {pod.metadata.namespace_, pod.metadata.name};
+  return {pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid};
 }
 
 }  // namespace

@@ -74,6 +74,16 @@ void AddDeviationFlags(FlagTable& t) {
       "count-machines-on-their-way", &Deviations::count_machines_on_their_way,
       "[ours] Machines that may still become nodes count as upcoming, also after a restart, if "
       "somebody else ordered them, or if their group is backed off.");
+  deviation("larger-pods-first", &Deviations::larger_pods_first,
+            "[ours] While nodes are on their way, pods that they were bought for take them first, "
+            "by decreasing size, as they were packed then; else some may be bought for again.");
+  deviation("survive-restarts", &Deviations::survive_restarts,
+            "[ours] Unneeded timers and back-offs of a process that ran a moment ago go on: the "
+            "former are read from the soft taints, the latter from the status ConfigMap.");
+  t.AddNumber("explain-checks", &Options::explain_checks,
+              "[ours] How many questions to the filters a pass may spend on what would have helped "
+              "the pods that nothing helps; 0: none, below 0: no limit, and every other reason is "
+              "told in full, too.");
 }
 
 }  // namespace coppice::autoscale

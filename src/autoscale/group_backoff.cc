@@ -34,4 +34,14 @@ void GroupBackoff::ForgetStale(TimePoint now) {
                 [&](const auto& e) { return e.second.last_failure + forget_after_ < now; });
 }
 
+void GroupBackoff::Restore(const Entries& entries, TimePoint now) {
+  for (const auto& [group, before] : entries) {
+    Entry entry = before;
+    entry.duration = std::clamp(entry.duration, std::min(first_, longest_), longest_);
+    entry.until = std::min(entry.until, now + entry.duration);
+    entry.last_failure = std::min(entry.last_failure, now);
+    entries_.insert_or_assign(group, std::move(entry));
+  }
+}
+
 }  // namespace coppice::autoscale

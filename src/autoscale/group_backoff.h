@@ -30,18 +30,23 @@ class GroupBackoff {
 
   void ForgetStale(TimePoint now);
 
- private:
   struct Entry {
-    Duration duration;
+    Duration duration{};
     TimePoint until;
     TimePoint last_failure;
     cloud::MachineError why;
+    friend bool operator==(const Entry&, const Entry&) = default;
   };
+  using Entries = std::map<std::string, Entry, std::less<>>;
+  const Entries& entries() const { return entries_; }
+  // Of a process before this one. Never longer than a failure right now would make it.
+  void Restore(const Entries& entries, TimePoint now);
 
+ private:
   Duration first_;
   Duration longest_;
   Duration forget_after_;
-  std::map<std::string, Entry, std::less<>> entries_;
+  Entries entries_;
 };
 
 }  // namespace coppice::autoscale

@@ -40,6 +40,13 @@ struct Deviations {
   // Machines that exist and may still become nodes count as upcoming, also when no order of this
   // process stands for them (a restart, somebody else's order) and when their group is backed off.
   bool count_machines_on_their_way = true;
+  // While machines are on their way, pending pods are placed by decreasing size, the order in which
+  // they were packed when those machines were bought. In any other order pods of several sizes may
+  // need more nodes than were bought for them, and be bought for again.
+  bool larger_pods_first = true;
+  // Unneeded timers (from the soft taints) and back-offs (from the status ConfigMap) of a process
+  // before this one go on, if it was alive a moment ago.
+  bool survive_restarts = true;
 
   static Deviations None() {
     Deviations none;
@@ -49,6 +56,8 @@ struct Deviations {
     none.fuses = false;
     none.fresh_instances = false;
     none.count_machines_on_their_way = false;
+    none.larger_pods_first = false;
+    none.survive_restarts = false;
     return none;
   }
 };

@@ -51,11 +51,13 @@ ScaleDownPlanner::ScaleDownPlanner(Parts parts)
       shortest_interval_(
           std::max(parts_.options.group_defaults.scale_down_unneeded_time, Duration(1))) {}
 
-void ScaleDownPlanner::Adopt(const std::vector<NodeOf>& nodes, TimePoint now) {
-  if (parts_.options.node_deletion_candidate_ttl == Duration::zero()) return;
+void ScaleDownPlanner::Adopt(const std::vector<NodeOf>& nodes, bool taints_are_fresh,
+                             TimePoint now) {
+  const Duration ttl = parts_.options.node_deletion_candidate_ttl;
+  if (ttl == Duration::zero() && !taints_are_fresh) return;
   for (const NodeOf& of : nodes) {
     const auto since = TaintTime(*of.node, kDeletionCandidateTaint);
-    if (!since || *since + parts_.options.node_deletion_candidate_ttl < now) continue;
+    if (!since || *since > now || (!taints_are_fresh && *since + ttl < now)) continue;
     Entry entry;
     entry.removable = {.node = of.node->metadata.name, .group = of.group};
     entry.since = *since;

@@ -81,7 +81,8 @@ class ScaleDownPlanner {
   };
 
   // Takes over timers from soft taints that an earlier process left; once, at the start.
-  void Adopt(const std::vector<NodeOf>& nodes, TimePoint now);
+  // `taints_are_fresh`: who set them was alive a moment ago, so that they count whatever their age.
+  void Adopt(const std::vector<NodeOf>& nodes, bool taints_are_fresh, TimePoint now);
 
   // Groups that are not to be touched for a while (--scale-down-delay-type-local) are left out by
   // the caller.

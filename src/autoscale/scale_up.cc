@@ -27,6 +27,23 @@ std::string QuotaReason(const QuotaAnswer& answer) {
   return "exceeded quota: \"cluster-wide\", resources: " + Join(answer.exceeded, ", ");
 }
 
+report::Packing PackingOf(const std::vector<const pack::PodKind*>& kinds, const model::Node& node) {
+  report::Packing packing{.kinds = kinds.size()};
+  const std::string* type = node.metadata.labels.Find("node.kubernetes.io/instance-type");
+  if (type != nullptr) packing.instance_type = *type;
+  const model::Quantity* cpu = node.status.capacity.Find(model::kCpu);
+  packing.cpu = cpu == nullptr ? "0" : cpu->ToString();
+  std::set<std::string_view> namespaces;
+  std::string_view last;
+  for (const pack::PodKind* kind : kinds) {  // mostly of the same as the one before
+    const std::string& name = kind->front().pod->metadata.namespace_;
+    if (namespaces.empty() || name != last) namespaces.insert(name);
+    last = name;
+  }
+  packing.namespaces = namespaces.size();
+  return packing;
+}
+
 model::Verdict Rejection(std::string_view text) {
   return model::Verdict::No("", model::VerdictCode::kUnschedulable, std::string(text));
 }
@@ -301,6 +318,7 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
                                   .current_nodes = static_cast<int>(draft.node_count)};
       for (const std::string& other : SimilarTo(draft, group, start))
         limits.group_free += room(other);
+      draft.plan.report.packings.push_back(PackingOf(kinds->second, node_template->node));
       const pack::Estimate estimate = estimator.Run(kinds->second, *node_template, limits);
       expand::Option option{
           .group = group, .node_count = estimate.nodes, .node = &node_template->node};
@@ -326,6 +344,7 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
     }
   }
   if (limiter != nullptr) limiter->End(draft.options);
+  draft.plan.report.took.push_back({"scaleUp:estimate", parts_.clock.Now() - start});
 }
 
 bool ScaleUpPlanner::Cap(Draft& draft, int& nodes, int current, const std::string& group) {
@@ -384,7 +403,9 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   Draft draft;
   ScaleUpPlan& plan = draft.plan;
   plan.all_or_nothing = all_or_nothing;
+  const TimePoint began = parts_.clock.Now();
   for (auto& kind : pack::GroupEquivalent(pods)) plan.kinds.push_back({.pods = std::move(kind)});
+  plan.report.took.push_back({"scaleUp:buildPodEquivalenceGroups", parts_.clock.Now() - began});
   plan.skipped = std::make_shared<const Reasons>();
   draft.node_count = nodes.size();
   draft.pod_count = pods.size();

@@ -4,6 +4,7 @@
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
+#include <prometheus/summary.h>
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
@@ -49,6 +50,15 @@ class PrometheusHistogram final : public Histogram {
   prometheus::Histogram& metric_;
 };
 
+class PrometheusSummary final : public Histogram {
+ public:
+  explicit PrometheusSummary(prometheus::Summary& metric) : metric_(metric) {}
+  void Observe(double value) override { metric_.Observe(value); }
+
+ private:
+  prometheus::Summary& metric_;
+};
+
 // One name: the family in the library and our faces on its series.
 template <class Theirs, class Ours>
 struct Series {
@@ -74,6 +84,7 @@ struct Metrics::State {
   SeriesByName<prometheus::Counter, PrometheusCounter> counters;
   SeriesByName<prometheus::Gauge, PrometheusGauge> gauges;
   SeriesByName<prometheus::Histogram, PrometheusHistogram> histograms;
+  SeriesByName<prometheus::Summary, PrometheusSummary> summaries;
 
   // `build` starts the library's builder for the type, `arguments` go to a new series. The library
   // throws on a malformed name and on a name that is in use for another type: bugs of ours, and
@@ -120,6 +131,12 @@ Histogram& Metrics::GetHistogram(std::string_view name, std::string_view help,
   CHECK(std::ranges::is_sorted(upper_bounds));
   return state_->Get(state_->histograms, prometheus::BuildHistogram, name, help, labels,
                      upper_bounds);
+}
+
+Histogram& Metrics::GetSummary(std::string_view name, std::string_view help,
+                               const MetricLabels& labels) {
+  return state_->Get(state_->summaries, prometheus::BuildSummary, name, help, labels,
+                     prometheus::Summary::Quantiles{});
 }
 
 void Metrics::RemoveGauge(std::string_view name, const MetricLabels& labels) {

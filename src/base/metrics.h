@@ -51,6 +51,9 @@ class Metrics {
   Gauge& GetGauge(std::string_view name, std::string_view help, const MetricLabels& labels = {});
   Histogram& GetHistogram(std::string_view name, std::string_view help,
                           const std::vector<double>& upper_bounds, const MetricLabels& labels = {});
+  // Only the sum and the count are shown: a quantile of one process says little, and costs memory.
+  Histogram& GetSummary(std::string_view name, std::string_view help,
+                        const MetricLabels& labels = {});
   // Takes series away, for example those of a group that is gone. References to it are then
   // invalid.
   void RemoveGauge(std::string_view name, const MetricLabels& labels);

@@ -28,6 +28,7 @@ struct NodeChange {
 struct PodName {
   std::string namespace_;
   std::string name;
+  std::string uid = {};  // "": whoever has the name
   friend bool operator==(const PodName&, const PodName&) = default;
 };
 
@@ -50,6 +51,7 @@ class Writer {
   // Read, change, write, and again when somebody else was faster.
   virtual Task<Status> ChangeNode(std::string node, NodeChange change) = 0;
   // NotFound: already gone. ResourceExhausted: a budget does not allow it now.
+  // kNotFound: it is gone, and a pod of the same name and another uid is not touched.
   virtual Task<Status> Evict(PodName pod, int64_t grace_period_seconds) = 0;
   // The node that the pod is on right now; absent: the pod is gone.
   virtual Task<Result<std::optional<std::string>>> WhereIs(PodName pod) = 0;

@@ -24,15 +24,17 @@ std::string PodPath(const cluster::PodName& pod) {
 }  // namespace
 
 Request EvictionRequest(const cluster::PodName& pod, int64_t grace_period_seconds) {
-  const Json body = {{"apiVersion", "policy/v1"},
-                     {"kind", "Eviction"},
-                     {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_}}},
-                     {"deleteOptions", {{"gracePeriodSeconds", grace_period_seconds}}}};
+  Json body = {{"apiVersion", "policy/v1"},
+               {"kind", "Eviction"},
+               {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_}}},
+               {"deleteOptions", {{"gracePeriodSeconds", grace_period_seconds}}}};
+  // Else it could hit the successor of the pod that was meant: a StatefulSet's has the same name.
+  if (!pod.uid.empty()) body["deleteOptions"]["preconditions"]["uid"] = pod.uid;
   Request request;
   request.method = "POST";
   request.path = PodPath(pod) + "/eviction";
   request.body = body.dump();
-  // Its successor may have the same name already; the drain asks again by itself.
+  // The drain asks again by itself, and knows how long.
   request.repeatable = false;
   return request;
 }
@@ -77,10 +79,16 @@ Task<Status> KubeWriter::ChangeNode(std::string node, cluster::NodeChange change
 }
 
 Task<Status> KubeWriter::Evict(cluster::PodName pod, int64_t grace_period_seconds) {
+  const bool had_uid = !pod.uid.empty();
   Request request = EvictionRequest(pod, grace_period_seconds);
   const Result<Answer> answer = co_await Fenced(std::move(request), kWriteTimeout);
   Status outcome = answer.status();
   if (answer.ok() && !answer->Success()) outcome = answer->Error().ToStatus();
+  // Of this request's preconditions only the uid can be at odds.
+  if (answer.ok() && answer->status == 409 && had_uid &&
+      outcome.message().find("UID in precondition") != std::string::npos) {
+    outcome = NotFound("the pod is gone; another one has its name");
+  }
   if (on_eviction) on_eviction(outcome);
   co_return outcome;
 }
@@ -123,7 +131,7 @@ void KubeWriter::Emit(cluster::Event event) {
 
 Task<Status> KubeWriter::PutConfigMap(std::string namespace_, std::string name,
                                       std::string data_key, std::string data,
-                                      std::string annotation_key, std::string annotation) {
+                                      Annotations annotations) {
   const std::string folder = "/api/v1/namespaces/" + namespace_ + "/configmaps";
   Request get;
   get.path = folder + "/" + name;
@@ -150,7 +158,7 @@ Task<Status> KubeWriter::PutConfigMap(std::string namespace_, std::string name,
   if (!map["data"].is_object()) map["data"] = Json::object();
   map["data"][data_key] = std::move(data);
   if (!map["metadata"]["annotations"].is_object()) map["metadata"]["annotations"] = Json::object();
-  map["metadata"]["annotations"][annotation_key] = std::move(annotation);
+  for (auto& [key, text] : annotations) map["metadata"]["annotations"][key] = std::move(text);
   write.body = map.dump(-1, ' ', false, Json::error_handler_t::replace);
   CO_TRY(const Answer written, co_await Fenced(std::move(write), kWriteTimeout));
   if (!written.Success()) co_return written.Error().ToStatus();
@@ -160,6 +168,20 @@ Task<Status> KubeWriter::PutConfigMap(std::string namespace_, std::string name,
     map_uid_ = now["metadata"].value("uid", "");
   }
   co_return Status::Ok();
+}
+
+Task<Result<std::string>> KubeWriter::ReadAnnotation(std::string namespace_, std::string config_map,
+                                                     std::string annotation) {
+  Request get;
+  get.path = "/api/v1/namespaces/" + namespace_ + "/configmaps/" + config_map;
+  const Deadline by = Deadline::In(client_.executor().clock(), kWriteTimeout);
+  CO_TRY(const Answer read, co_await client_.Send(std::move(get), by));
+  if (read.status == 404) co_return std::string();
+  if (!read.Success()) co_return read.Error().ToStatus();
+  const Json map = Json::parse(read.body, nullptr, false);
+  const Json::json_pointer at = Json::json_pointer("/metadata/annotations") / annotation;
+  if (!map.is_object() || !map.contains(at) || !map[at].is_string()) co_return std::string();
+  co_return map[at].get<std::string>();
 }
 
 Task<Status> KubeWriter::DeleteConfigMap(std::string namespace_, std::string name) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "base/log.h"
@@ -43,8 +44,12 @@ class KubeWriter final : public cluster::Writer {
 
   // Writes data and annotations of a ConfigMap; those that are not named stay. Creates it if
   // absent.
+  using Annotations = std::map<std::string, std::string>;
   Task<Status> PutConfigMap(std::string namespace_, std::string name, std::string data_key,
-                            std::string data, std::string annotation_key, std::string annotation);
+                            std::string data, Annotations annotations);
+  // "" if there is no such map or annotation.
+  Task<Result<std::string>> ReadAnnotation(std::string namespace_, std::string config_map,
+                                           std::string annotation);
   Task<Status> DeleteConfigMap(std::string namespace_, std::string name);
 
  private:

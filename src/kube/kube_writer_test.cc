@@ -108,10 +108,61 @@ TEST(KubeWriterTest, AnEvictionSaysWhatTheServerSaid) {
   EXPECT_EQ(Json::parse(seen.front().body)["deleteOptions"]["gracePeriodSeconds"], 7);
 }
 
+// A StatefulSet gives the next pod the same name.
+TEST(KubeWriterTest, TheSuccessorOfAPodIsNotEvictedInItsPlace) {
+  WriterRig rig;
+  rig.server.Put("/api/v1/pods", "Pod", "p",
+                 {{"metadata", {{"uid", "second"}}}, {"spec", {{"nodeName", "n"}}}}, "ns");
+  EXPECT_EQ(rig.executor.BlockOn(rig.writer.Evict({"ns", "p", "first"}, 7)).code(),
+            Code::kNotFound);
+  EXPECT_EQ(test::MustValue(rig.executor.BlockOn(rig.writer.WhereIs({"ns", "p"}))), "n");
+  EXPECT_TRUE(rig.executor.BlockOn(rig.writer.Evict({"ns", "p", "second"}, 7)).ok());
+  const Json sent = Json::parse(rig.server.seen().front().body);
+  EXPECT_EQ(sent["deleteOptions"]["preconditions"]["uid"], "first");
+}
+
+// Two budgets on one pod: the API server cannot say which counts, and calls that its own failure.
+TEST(KubeWriterTest, AnInternalErrorOfAnEvictionIsToldAndNotTakenForDone) {
+  WriterRig rig;
+  rig.server.Put("/api/v1/pods", "Pod", "p", {{"spec", {{"nodeName", "n"}}}}, "ns");
+  rig.server.Refuse({.method = "POST",
+                     .path = "/api/v1/namespaces/ns/pods/p/eviction",
+                     .status = 500,
+                     .body = R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":500,)"
+                             R"("message":"This pod has more than one PodDisruptionBudget"})"});
+  std::vector<Status> told;
+  rig.writer.on_eviction = [&](const Status& outcome) { told.push_back(outcome); };
+  const Status refused = rig.executor.BlockOn(rig.writer.Evict({"ns", "p"}, 7));
+  EXPECT_FALSE(refused.ok());
+  EXPECT_NE(refused.code(), Code::kNotFound);
+  EXPECT_NE(refused.message().find("more than one PodDisruptionBudget"), std::string::npos);
+  EXPECT_EQ(rig.server.Count("POST", "/eviction"), 1u);  // the drain repeats, with its own patience
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_FALSE(told[0].ok());
+  EXPECT_EQ(test::MustValue(rig.executor.BlockOn(rig.writer.WhereIs({"ns", "p"}))), "n");
+}
+
+TEST(KubeWriterTest, WhatAProcessLeavesOnTheStatusMapIsReadByTheNext) {
+  WriterRig rig;
+  const auto read = [&] {
+    return test::MustValue(rig.executor.BlockOn(rig.writer.ReadAnnotation("ns", "map", "memory")));
+  };
+  EXPECT_EQ(read(), "");  // no map yet
+  KubeWriter::Annotations annotations = {{"at", "now"}};
+  ASSERT_TRUE(
+      rig.executor.BlockOn(rig.writer.PutConfigMap("ns", "map", "status", "ok", annotations)).ok());
+  EXPECT_EQ(read(), "");  // a map of somebody who leaves none
+  annotations["memory"] = "{}";
+  ASSERT_TRUE(
+      rig.executor.BlockOn(rig.writer.PutConfigMap("ns", "map", "status", "ok", annotations)).ok());
+  EXPECT_EQ(read(), "{}");
+}
+
 TEST(KubeWriterTest, TheStatusMapIsMadeAndThenKept) {
   WriterRig rig;
   const auto put = [&](const char* text) {
-    return rig.executor.BlockOn(rig.writer.PutConfigMap("ns", "map", "status", text, "at", "now"));
+    return rig.executor.BlockOn(
+        rig.writer.PutConfigMap("ns", "map", "status", text, {{"at", "now"}}));
   };
   EXPECT_TRUE(put("one").ok());
   Json map = rig.server.Get("/api/v1/configmaps", "map", "ns");

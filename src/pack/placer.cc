@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "cluster/canonical.h"
@@ -83,11 +84,17 @@ class Placer::Failures {
     const model::OwnerReference* controller = model::ControllerOf(pod.metadata);
     if (controller == nullptr || IsDaemonSetPod(pod)) return;
     auto& kinds = kinds_[controller->uid];
-    if (kinds.size() < kKindsPerController) kinds.push_back(&pod);
+    if (kinds.size() < kKindsPerController) {
+      kinds.push_back(&pod);
+    } else {
+      overflowing_.insert(controller->uid);
+    }
   }
+  size_t overflowing() const { return overflowing_.size(); }
 
  private:
   std::unordered_map<std::string_view, std::vector<const model::Pod*>> kinds_;
+  std::set<std::string_view> overflowing_;
 };
 
 bool Placer::PlaceByHint(const PendingPod& pod, const PlaceOptions& options) {
@@ -162,6 +169,7 @@ Placement Placer::Place(const std::vector<PendingPod>& pods, const PlaceOptions&
       }
     }
   }
+  result.overflowing_controllers = failures.overflowing();
   return result;
 }
 

@@ -56,8 +56,9 @@ struct PlaceOptions {
 };
 
 struct Placement {
-  std::vector<uint8_t> placed;       // per pod, in the order given
-  std::vector<uint8_t> unprocessed;  // not reached in time: neither placed nor refused
+  std::vector<uint8_t> placed;         // per pod, in the order given
+  std::vector<uint8_t> unprocessed;    // not reached in time: neither placed nor refused
+  size_t overflowing_controllers = 0;  // of more kinds of pods without a place than are remembered
   bool all() const;
 };
 

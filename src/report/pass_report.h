@@ -115,6 +115,20 @@ struct FittingPod {
   std::string node;
 };
 
+// How long a part of the pass took, under upstream's name for it.
+struct Took {
+  std::string_view part;
+  Duration time{};
+};
+
+// What was packed together on nodes of one kind.
+struct Packing {
+  std::string instance_type;  // "" if the template has no such label
+  std::string cpu;            // of the template's capacity
+  size_t namespaces = 0;
+  size_t kinds = 0;  // of pods
+};
+
 struct ScaleUp {
   ScaleUpResult result = ScaleUpResult::kNotTried;
   std::vector<GroupResize> resizes;
@@ -132,6 +146,8 @@ struct ScaleUp {
   std::string chosen;               // the group that won
   bool by_lot = false;              // among equally good ones
   std::vector<FittingPod> fitting;  // only if the pass was asked to tell (explain_checks < 0)
+  std::vector<Took> took;
+  std::vector<Packing> packings;
 };
 
 enum class ScaleDownResult {
@@ -270,6 +286,13 @@ struct ClusterStatus {
   TimePoint scale_down_probed;  // scale-down evaluation
 };
 
+// Nodes that were ordered and will not come.
+struct FailedAddition {
+  std::string group;
+  std::string reason;  // an error type, "timeout", or the provider's code
+  int nodes = 0;
+};
+
 struct PassReport {
   TimePoint at;
   std::string error;  // empty: the pass went through
@@ -280,6 +303,15 @@ struct PassReport {
   ScaleDown scale_down;
   std::map<std::string, int> upcoming;
   std::optional<ClusterStatus> status;  // absent: the pass ended before it was known
+  // What happened beside the decisions, for metrics.
+  std::vector<FailedAddition> failed_additions;
+  int unregistered_removed = 0;  // machines that never became nodes
+  int groups_created = 0;
+  int groups_deleted = 0;
+  size_t deleting = 0;                 // nodes, at the beginning
+  size_t unprocessed_pods = 0;         // not looked at for lack of time
+  size_t overflowing_controllers = 0;  // of more kinds of pods than are told apart
+  std::vector<Took> took;
 };
 
 }  // namespace coppice::report

@@ -50,7 +50,8 @@ Status Api::SpendBudget(const model::Pod& pod) {
 
 Task<Status> Api::Evict(cluster::PodName name, int64_t grace_period_seconds) {
   const PodPtr pod = cluster_.objects().FindPod(name.namespace_, name.name);
-  if (pod == nullptr) co_return NotFound("there is no pod " + name.namespace_ + "/" + name.name);
+  if (pod == nullptr || (!name.uid.empty() && name.uid != pod->metadata.uid))
+    co_return NotFound("there is no pod " + name.namespace_ + "/" + name.name);
   if (hooks.before_evict) {
     const Status refused = hooks.before_evict(*pod);
     if (!refused.ok()) co_return refused;

@@ -224,6 +224,19 @@ class FakeApiServer {
     const auto it = objects.find(key);
     if (request.method == "POST" && target.sub == "eviction") {
       if (it == objects.end()) return Refused(404, "NotFound");
+      const Json eviction = Json::parse(request.body, nullptr, false);
+      const std::string is = it->second["metadata"].value("uid", "");
+      const Json::json_pointer wanted("/deleteOptions/preconditions/uid");
+      if (eviction.is_object() && eviction.contains(wanted) && eviction[wanted] != is) {
+        Json conflict = {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Failure"}};
+        conflict["reason"] = "Conflict";
+        conflict["code"] = 409;
+        conflict["message"] =
+            "Operation cannot be fulfilled on pods \"" + target.name +
+            "\": Precondition failed: UID in precondition: " + eviction[wanted].get<std::string>() +
+            ", UID in object meta: " + is;
+        return Answer(409, conflict);
+      }
       Erase(target.collection, key);
       return Answer(201, {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Success"}});
     }

@@ -175,6 +175,7 @@ void RunAccount::Event(const cluster::Event& event) {
 void RunAccount::Tell(const report::PassReport& pass) {
   Charge();
   if (!pass.error.empty()) Line('!', "pass given up", pass.error);
+  for (const report::ScaleUp& round : pass.earlier_rounds) TellScaleUp(round);
   TellScaleUp(pass.scale_up);
   TellScaleDown(pass.scale_down);
 }

@@ -1,0 +1,77 @@
+#include "app/restart_memory.h"
+
+#include <nlohmann/json.hpp>
+
+namespace coppice::app {
+namespace {
+
+using Json = nlohmann::json;
+
+// Longer texts of errors are cut: an annotation may have 256 KiB, and there may be many groups.
+constexpr size_t kMaxMessage = 200;
+
+int64_t Seconds(TimePoint time) {
+  return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
+// Anything else than a plausible second counts as the beginning of time.
+TimePoint At(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return {};
+  const auto seconds = found->get<int64_t>();
+  constexpr int64_t kYear3000 = 32'503'680'000;
+  return seconds < 0 || seconds > kYear3000 ? TimePoint()
+                                            : TimePoint(std::chrono::seconds(seconds));
+}
+
+std::string Text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
+}
+
+}  // namespace
+
+std::string FormatMemory(const autoscale::Memory& memory) {
+  Json backoffs = Json::object();
+  for (const auto& [group, entry] : memory.backoffs) {
+    backoffs[group] = {
+        {"for", std::chrono::duration_cast<std::chrono::seconds>(entry.duration).count()},
+        {"until", Seconds(entry.until)},
+        {"failed", Seconds(entry.last_failure)},
+        {"outOfStock", entry.why.error_class == cloud::ErrorClass::kOutOfResources},
+        {"code", entry.why.code},
+        {"message", entry.why.message.substr(0, kMaxMessage)}};
+  }
+  const Json json = {{"written", Seconds(memory.written)},
+                     {"scaledUp", Seconds(memory.last_scale_up)},
+                     {"scaledDown", Seconds(memory.last_delete)},
+                     {"scaleDownFailed", Seconds(memory.last_failure)},
+                     {"backoffs", std::move(backoffs)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<autoscale::Memory> ParseMemory(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return InvalidArgument("what the last process left is no JSON object");
+  autoscale::Memory memory{.written = At(json, "written"),
+                           .last_scale_up = At(json, "scaledUp"),
+                           .last_delete = At(json, "scaledDown"),
+                           .last_failure = At(json, "scaleDownFailed")};
+  const auto backoffs = json.find("backoffs");
+  if (backoffs == json.end() || !backoffs->is_object()) return memory;
+  for (const auto& [group, entry] : backoffs->items()) {
+    if (!entry.is_object()) continue;
+    autoscale::GroupBackoff::Entry backoff;
+    backoff.duration = At(entry, "for").time_since_epoch();
+    backoff.until = At(entry, "until");
+    backoff.last_failure = At(entry, "failed");
+    backoff.why = {entry.value("outOfStock", Json(false)) == Json(true)
+                       ? cloud::ErrorClass::kOutOfResources
+                       : cloud::ErrorClass::kOther,
+                   Text(entry, "code"), Text(entry, "message")};
+    memory.backoffs.emplace(group, std::move(backoff));
+  }
+  return memory;
+}
+
+}  // namespace coppice::app
