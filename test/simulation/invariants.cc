@@ -1,6 +1,7 @@
 #include "test/simulation/invariants.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -29,7 +30,40 @@ bool IsMarked(const model::Node& node) {
                              [](const model::Taint& taint) { return taint.key == kToBeDeleted; });
 }
 
+bool IsReady(const model::Node& node) {
+  return std::ranges::any_of(node.status.conditions, [](const auto& condition) {
+    return condition.type == "Ready" && condition.status == "True";
+  });
+}
+
+int64_t Of(const model::ResourceList& list, const char* resource, int64_t units) {
+  const model::Quantity* quantity = list.Find(resource);
+  return quantity == nullptr ? 0 : units == 1000 ? quantity->MilliValue() : quantity->Value();
+}
+
 }  // namespace
+
+// Plain containers are all that the load has.
+Invariants::Room Invariants::AsksFor(const model::Pod& pod) {
+  Room room;
+  for (const model::Container& container : pod.spec.containers) {
+    room.cpu_millis += Of(container.resources.requests, "cpu", 1000);
+    room.memory_bytes += Of(container.resources.requests, "memory", 1);
+  }
+  return room;
+}
+
+Invariants::Room Invariants::FreeOn(const model::Node& node, bool daemons_only) const {
+  Room room{Of(node.status.allocatable, "cpu", 1000), Of(node.status.allocatable, "memory", 1)};
+  for (const auto* entry : model_.cluster.objects().BoundTo(node.metadata.name)) {
+    const model::Pod& pod = *entry->pod;
+    if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") continue;
+    if (daemons_only && !IsDaemon(pod)) continue;
+    room.cpu_millis -= AsksFor(pod).cpu_millis;
+    room.memory_bytes -= AsksFor(pod).memory_bytes;
+  }
+  return room;
+}
 
 Invariants::Invariants(sim::Model& model, autoscale::Options options, Broken broken)
     : model_(model), options_(std::move(options)), broken_(std::move(broken)) {
@@ -50,6 +84,7 @@ void Invariants::Created(const cloud::Machine& machine) {
     broken_("machine " + machine.name + " was ordered for no group that there is");
     return;
   }
+  fresh_.insert(machine.id);
   const int count = model_.MachinesIn(group->name);
   if (count > group->max_size) {
     broken_("group " + group->name + " has " + std::to_string(count) +
@@ -61,13 +96,8 @@ void Invariants::Deleted(const cloud::ProviderId& id) {
   ours_.insert(id);
   const auto known = known_.find(id);
   const cloud::GroupConfig* group = known == known_.end() ? nullptr : GroupOf(known->second);
-  if (group != nullptr && model_.cloud.Fails(id)) {
-    const auto latest = latest_.find(group->name);
-    if (latest != latest_.end()) {
-      const Order& order = *latest->second;
-      without_machine_ += 1 + order.pods / static_cast<size_t>(std::max(1, order.machines));
-    }
-  }
+  // Whose place it was nobody can say: pods are not tied to machines.
+  if (model_.cloud.Fails(id)) ++failed_;
   const auto nodes = model_.cluster.objects().Nodes();
   const auto node =
       std::ranges::find_if(nodes, [&](const sim::NodePtr& n) { return n->spec.provider_id == id; });
@@ -88,7 +118,14 @@ void Invariants::Deleted(const cloud::ProviderId& id) {
   const auto unknown = std::ranges::count_if(vanished_, [&](const auto& v) {
     return v.second == group->name && v.first + minutes(10) > now;
   });
-  const int count = model_.MachinesIn(group->name) + static_cast<int>(unknown);
+  // Nor of what has vanished since the last pass.
+  std::set<cloud::ProviderId> there;
+  for (const cloud::Machine& machine : model_.cloud.Truth()) there.insert(machine.id);
+  const auto just_lost = std::ranges::count_if(known_, [&](const auto& known_machine) {
+    return !there.contains(known_machine.first) && !ours_.contains(known_machine.first) &&
+           GroupOf(known_machine.second) == group;
+  });
+  const int count = model_.MachinesIn(group->name) + static_cast<int>(unknown + just_lost);
   if (count < group->min_size) {
     broken_("group " + group->name + " was left with " + std::to_string(count) +
             " machines, its minimum is " + std::to_string(group->min_size));
@@ -111,37 +148,29 @@ void Invariants::CheckDoubleOrders(const report::PassReport& pass) {
       if (group.scale_up == "Backoff" || group.counts.long_unregistered > 0) ++epoch_;
     }
   }
-  if (pass.scale_up.result != report::ScaleUpResult::kSuccessful || pass.scale_up.resizes.empty()) {
-    return;
-  }
+  for (const report::ScaleUp& up : pass.earlier_rounds) CheckOrder(up, pass.at);
+  CheckOrder(pass.scale_up, pass.at);
+  fresh_.clear();
+}
+
+void Invariants::CheckOrder(const report::ScaleUp& up, TimePoint at) {
+  if (up.result != report::ScaleUpResult::kSuccessful || up.resizes.empty()) return;
   bool capped = false;
   auto order = std::make_shared<Order>();
-  *order = {epoch_, pass.at, pass.scale_up.resizes.front().group, pass.scale_up.triggered.size()};
-  for (const report::GroupResize& resize : pass.scale_up.resizes) {
-    capped = capped || resize.to >= resize.max;
-    order->machines += resize.to - resize.from;
-    latest_[resize.group] = order;
-  }
-  std::set<std::string> owners;
-  for (const auto& pod : pass.scale_up.triggered) {
-    const model::OwnerReference* owner = model::ControllerOf(pod->metadata);
-    owners.insert(owner == nullptr ? pod->metadata.name : owner->name);
-  }
-  order->mixed = owners.size() > 1;
+  *order = {epoch_, at, up.resizes.front().group, model_.scheduler.bound(), failed_};
+  for (const report::GroupResize& resize : up.resizes) capped = capped || resize.to >= resize.max;
   const Duration patience = options_.group_defaults.max_node_provision_time;
-  for (const auto& pod : pass.scale_up.triggered) {
+  for (const auto& pod : up.triggered) {
     if (!pod->spec.node_name.empty()) continue;  // of a node that is being drained
     const auto before = ordered_.find(pod->metadata.uid);
     if (before != ordered_.end() && before->second->epoch == epoch_ &&
-        before->second->at + patience > pass.at) {
-      Order& first = *before->second;
-      if (without_machine_ > 0) {
-        --without_machine_;
-      } else if (++first.pods_again > (first.mixed ? std::max<size_t>(1, first.pods / 4) : 0)) {
-        // What was packed by size for the order is packed by age when it is checked again, as
-        // upstream does: of pods of several sizes some may not fit then.
+        before->second->at + patience > at) {
+      const Order& first = *before->second;
+      const bool as_ordered = first.failed == failed_ && first.bound == model_.scheduler.bound();
+      if (as_ordered || EverybodyFits()) {
         broken_("a machine of group " + order->group + " was ordered for pod " +
-                pod->metadata.name + ", for which one of group " + first.group + " is on its way");
+                pod->metadata.name + ", for which one of group " + first.group + " is on its way" +
+                (as_ordered ? "" : ", and there is room for everybody"));
       }
     }
     if (capped) {
@@ -150,6 +179,48 @@ void Invariants::CheckDoubleOrders(const report::PassReport& pass) {
       ordered_[pod->metadata.uid] = order;
     }
   }
+}
+
+std::vector<Invariants::Room> Invariants::RoomThereIs() const {
+  std::vector<Room> rooms;
+  std::set<std::string> registered;
+  for (const sim::NodePtr& node : model_.cluster.objects().Nodes()) {
+    const Duration age = model_.agenda.Now() - node->metadata.creation_timestamp->at;
+    const bool comes = !IsReady(*node) && age < minutes(15);
+    if (!comes || IsMarked(*node)) registered.insert(node->spec.provider_id);
+    if (IsReady(*node) && !IsMarked(*node) && !node->spec.unschedulable)
+      rooms.push_back(FreeOn(*node, false));
+  }
+  for (const auto& [id, machine] : known_) {
+    const cloud::GroupConfig* group = GroupOf(machine);
+    if (group == nullptr || registered.contains(id) || fresh_.contains(id) ||
+        model_.cloud.Fails(id)) {
+      continue;
+    }
+    const auto room = fresh_room_.find(group->name);
+    if (room != fresh_room_.end()) rooms.push_back(room->second);
+  }
+  return rooms;
+}
+
+bool Invariants::EverybodyFits() const {
+  std::vector<Room> rooms = RoomThereIs();
+  std::vector<Room> pods;
+  for (const sim::PodPtr& pod : model_.Pending()) pods.push_back(AsksFor(*pod));
+  const auto size = [](const Room& pod) {  // a machine of four cores has sixteen gibibytes
+    return static_cast<double>(pod.cpu_millis) / 4000 +
+           static_cast<double>(pod.memory_bytes) / static_cast<double>(16LL << 30);
+  };
+  std::ranges::sort(pods, std::greater<>(), size);
+  return std::ranges::all_of(pods, [&](const Room& pod) {
+    const auto room = std::ranges::find_if(rooms, [&](const Room& r) {
+      return r.cpu_millis >= pod.cpu_millis && r.memory_bytes >= pod.memory_bytes;
+    });
+    if (room == rooms.end()) return false;
+    room->cpu_millis -= pod.cpu_millis;
+    room->memory_bytes -= pod.memory_bytes;
+    return true;
+  });
 }
 
 void Invariants::CheckReasons(const report::PassReport& pass, const app::ModelHost& host) {
@@ -241,6 +312,11 @@ void Invariants::CheckOrphans() {
 
 void Invariants::AfterPass(const report::PassReport& pass, const app::ModelHost& host) {
   CheckOrphans();  // first: it sees what has failed and what is lost
+  for (const sim::NodePtr& node : model_.cluster.objects().Nodes()) {
+    const auto machine = known_.find(node->spec.provider_id);
+    const cloud::GroupConfig* group = machine == known_.end() ? nullptr : GroupOf(machine->second);
+    if (group != nullptr && IsReady(*node)) fresh_room_[group->name] = FreeOn(*node, true);
+  }
   CheckDoubleOrders(pass);
   CheckReasons(pass, host);
 }

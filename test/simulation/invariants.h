@@ -3,7 +3,12 @@
 //
 //   - no machine is deleted under a pod that must not move, nor under any running pod;
 //   - no group above its maximum or below its minimum by our hand;
-//   - no machine is ordered twice for the same pods;
+//   - no machine is ordered twice for the same pods. Exactly so until the scheduler binds a pod or
+//   a
+//     machine fails: then the pods that are left may need more than was bought, because the
+//     scheduler does not pack as the order was packed (a few small pods on the first node, and a
+//     large one finds no room any more). From then on nothing is bought again as long as everybody
+//     who waits fits on what is there and on its way, by a packing of the test's own;
 //   - nothing is orphaned: every machine becomes a node or goes, no node stays marked for deletion;
 //   - every pending pod has a reason or an order.
 
@@ -53,14 +58,24 @@ class Invariants {
     uint64_t epoch = 0;
     TimePoint at = {};
     std::string group = {};
-    size_t pods = 0;
-    int machines = 0;
-    bool mixed = false;     // pods of several sizes
-    size_t pods_again = 0;  // for whom another one was ordered
+    size_t bound = 0;   // pods that the scheduler had bound by then, of all times
+    size_t failed = 0;  // machines that had failed by then, likewise
   };
-  size_t without_machine_ = 0;  // pods whose machine has failed, and that may be bought for again
-  std::map<std::string, std::shared_ptr<Order>> ordered_;   // by uid of the pod
-  std::map<std::string, std::shared_ptr<Order>> latest_;    // by group
+  struct Room {
+    int64_t cpu_millis = 0;
+    int64_t memory_bytes = 0;
+  };
+  static Room AsksFor(const model::Pod& pod);
+  Room FreeOn(const model::Node& node, bool daemons_only) const;
+  // What is free on nodes that take pods, and on machines on their way that are not of this pass.
+  std::vector<Room> RoomThereIs() const;
+  // Whether everybody who waits fits there, by first fit decreasing.
+  bool EverybodyFits() const;
+  void CheckOrder(const report::ScaleUp& up, TimePoint at);
+  std::map<std::string, Room> fresh_room_;  // by group: on a node with nothing but DaemonSets' pods
+  std::map<std::string, std::shared_ptr<Order>> ordered_;  // by uid of the pod
+  size_t failed_ = 0;
+  std::set<cloud::ProviderId> fresh_;                       // machines ordered in this pass
   std::map<std::string, TimePoint> silent_;                 // pods without a word, since
   std::map<cloud::ProviderId, TimePoint> alone_;            // machines without a node, since
   std::map<std::string, TimePoint> marked_;                 // nodes marked for deletion, since
