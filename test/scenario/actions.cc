@@ -132,6 +132,8 @@ Result<model::Pod> Stage::PodFrom(const Line& line) const {
   }
   const std::string volume = line.Get("volume");
   if (volume == "hostPath") pod.spec.volumes.push_back({.name = "data", .host_path = "/data"});
+  if (volume == "projected")
+    pod.spec.volumes.push_back({.name = "kube-api-access", .projected = true});
   if (volume == "emptyDir" || volume == "memory") {
     model::Volume scratch{.name = "data"};
     scratch.empty_dir.emplace();
@@ -140,6 +142,11 @@ Result<model::Pod> Stage::PodFrom(const Line& line) const {
   }
   model::LabelSelector own;
   own.match_labels["app"] = line.word(1);
+  if (line.Find("counts")) {  // pods of other workloads, too
+    const auto [key, value] = PairFrom(line.Get("counts"));
+    own.match_labels = {};
+    own.match_labels[key] = value;
+  }
   if (line.Get("apart") == "host") {
     model::PodAffinityTerm term;
     term.label_selector = own;

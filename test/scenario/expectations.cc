@@ -181,6 +181,21 @@ std::string Stage::ExpectReason(const Line& line) const {
          (said.empty() ? "nothing is said" : said);
 }
 
+// expect metric NAME VALUE [label=value...], without the prefix; "none" for a series that is not
+// there
+std::string Stage::ExpectMetric(const Line& line) const {
+  std::vector<std::string> labels;
+  for (const auto& [key, value] : line.options) labels.push_back(key + "=\"" + value + "\"");
+  std::ranges::sort(labels);
+  std::string series = "cluster_autoscaler_" + line.word(2);
+  if (!labels.empty()) series += "{" + Join(labels, ",") + "}";
+  std::string is = "none";
+  for (const std::string& shown : Split(metrics_.Render(), '\n')) {
+    if (shown.starts_with(series + " ")) is = shown.substr(series.size() + 1);
+  }
+  return is == line.word(3) ? "" : series + " is " + is;
+}
+
 std::string Stage::Expect(const Line& line) {
   const std::string what = line.word(1);
   if (what == "pods") return ExpectPods(line);
@@ -213,6 +228,10 @@ std::string Stage::Expect(const Line& line) {
     return "";
   }
   if (what == "reason") return ExpectReason(line);
+  if (what == "metric") return ExpectMetric(line);
+  if (what ==
+      "untouched")  // expect untouched pods: no pass has changed an object that it was given
+    return changed_.empty() ? "" : "pod " + changed_ + " was changed";
   if (what == "event") return ExpectEvent(line, false);
   if (what == "no" && line.word(2) == "event") return ExpectEvent(line, true);
   if (what == "scale-up" || what == "scale-down") {

@@ -131,6 +131,7 @@ Status Stage::Do(const Line& line) {
     auto parsed = TRY(autoscale::ParseFlags(flags_));
     scan_ = parsed.options.scan_interval;
     model_->agenda.RunDue();
+    numbers_ = std::make_unique<app::AutoscalerMetrics>(metrics_, parsed);
     host_ = TRY(app::ModelHost::Create({.model = *model_,
                                         .clock = clock_,
                                         .plugins = plugins_,
@@ -154,13 +155,25 @@ Status Stage::Do(const Line& line) {
 }
 
 void Stage::Pass() {
+  std::vector<std::pair<sim::PodPtr, model::Pod>> before;
+  for (const auto* entry : model_->cluster.objects().Pods())
+    before.emplace_back(entry->pod, *entry->pod);
+  const TimePoint began = clock_.Now();
   last_ = host_->Pass();
-  for (const auto& resize : last_->scale_up.resizes) {
-    const bool failed = std::ranges::find(last_->scale_up.failed_groups, resize.group) !=
-                        last_->scale_up.failed_groups.end();
-    if (!failed && last_->scale_up.result == report::ScaleUpResult::kSuccessful)
-      bought_[resize.group] += resize.to - resize.from;
+  for (const auto& [pod, copy] : before) {
+    if (!(*pod == copy)) changed_ = copy.metadata.name;
   }
+  numbers_->PassEnded(*last_, {host_->world(), host_->groups(), host_->engine().templates()}, began,
+                      clock_.Now());
+  const auto count = [this](const report::ScaleUp& up) {
+    if (up.result != report::ScaleUpResult::kSuccessful) return;
+    for (const auto& resize : up.resizes) {
+      if (std::ranges::find(up.failed_groups, resize.group) == up.failed_groups.end())
+        bought_[resize.group] += resize.to - resize.from;
+    }
+  };
+  for (const report::ScaleUp& round : last_->earlier_rounds) count(round);
+  count(last_->scale_up);
   for (const auto& node : last_->scale_down.removed) removed_.insert(node.node);
   host_->AdvanceTo(clock_.Now());
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/autoscaler_metrics.h"
 #include "app/model_host.h"
 #include "base/fake_clock.h"
 #include "sim/model.h"
@@ -53,6 +54,7 @@ class Stage {
   std::string ExpectEvent(const Line& line, bool absent) const;
   std::string ExpectStays(const Line& line) const;
   std::string ExpectReason(const Line& line) const;
+  std::string ExpectMetric(const Line& line) const;
 
   const app::Plugins& plugins_;
   const fit::Chain& filters_;
@@ -71,6 +73,7 @@ class Stage {
 
   std::unique_ptr<sim::Model> model_;
   std::unique_ptr<app::ModelHost> host_;
+  std::unique_ptr<app::AutoscalerMetrics> numbers_;
   Duration scan_ = std::chrono::seconds(10);
 
   // What the cloud and the API server have been told, by group or workload.
@@ -90,6 +93,7 @@ class Stage {
 
   // What came of it since the last pass or row of passes began.
   std::shared_ptr<const report::PassReport> last_;
+  std::string changed_;  // a pod whose object a pass has changed, which none may
   std::map<std::string, int> bought_;
   std::set<std::string> removed_;
   std::set<std::string> deleted_machines_;
