@@ -315,7 +315,8 @@ void Invariants::AfterPass(const report::PassReport& pass, const app::ModelHost&
   for (const sim::NodePtr& node : model_.cluster.objects().Nodes()) {
     const auto machine = known_.find(node->spec.provider_id);
     const cloud::GroupConfig* group = machine == known_.end() ? nullptr : GroupOf(machine->second);
-    if (group != nullptr && IsReady(*node)) fresh_room_[group->name] = FreeOn(*node, true);
+    if (group != nullptr && !fresh_room_.contains(group->name) && IsReady(*node))
+      fresh_room_[group->name] = FreeOn(*node, true);
   }
   CheckDoubleOrders(pass);
   CheckReasons(pass, host);
