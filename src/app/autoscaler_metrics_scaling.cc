@@ -115,7 +115,7 @@ void AutoscalerMetrics::ScaleDown(const report::ScaleDown& scale_down, const Aro
   }
   for (const report::DeletionOutcome& outcome : scale_down.outcomes) {
     const auto going = going_.extract(outcome.node);
-    if (going.empty() || outcome.result != "NodeDeleteOk") continue;
+    if (going.empty() || !outcome.ok()) continue;
     metrics_.GetCounter(Name("scaled_down_nodes_total"), "", going.mapped()).Increment();
     if (!HasGpu(going.mapped())) continue;
     metrics_

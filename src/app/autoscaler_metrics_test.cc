@@ -146,7 +146,7 @@ TEST_F(AutoscalerMetricsTest, ThePageHasUpstreamsFamiliesAndNoOthers) {
   pass.groups_created = 1;
   pass.groups_deleted = 1;
   pass.scale_down.removed = {{.node = "web-1", .group = "web"}};
-  pass.scale_down.outcomes = {{"web-1", "NodeDeleteOk", ""}};
+  pass.scale_down.outcomes = {{"web-1", "Ok", ""}};
   pass.scale_down.staying = {{.node = "web-1"}};
   Tell(numbers, pass);
 
@@ -162,6 +162,8 @@ TEST_F(AutoscalerMetricsTest, ThePageHasUpstreamsFamiliesAndNoOthers) {
   EXPECT_THAT(page, HasSubstr("cluster_autoscaler_scaled_up_gpu_nodes_total{gpu_name=\"a100\","
                               "gpu_resource_name=\"nvidia.com/gpu\"} 1"));
   EXPECT_THAT(page, HasSubstr("namespace_count=\"6-10\""));
+  EXPECT_THAT(page, HasSubstr("cluster_autoscaler_scaled_down_gpu_nodes_total{gpu_name=\"a100\","
+                              "gpu_resource_name=\"nvidia.com/gpu\",reason=\"empty\"} 1"));
 }
 
 TEST_F(AutoscalerMetricsTest, SeriesThatARateStartsFromAreThereBeforeAnythingHappened) {

@@ -19,8 +19,8 @@ TimePoint At(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number_integer()) return {};
   const auto seconds = found->get<int64_t>();
-  constexpr int64_t kYear3000 = 32'503'680'000;
-  return seconds < 0 || seconds > kYear3000 ? TimePoint()
+  constexpr int64_t kYear2200 = 7'258'118'400;  // a TimePoint ends in 2262
+  return seconds < 0 || seconds > kYear2200 ? TimePoint()
                                             : TimePoint(std::chrono::seconds(seconds));
 }
 

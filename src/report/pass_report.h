@@ -233,8 +233,9 @@ struct RemovedNode {
 // How a deletion that was under way ended.
 struct DeletionOutcome {
   std::string node;
-  std::string result;  // upstream's: NodeDeleteOk, NodeDeleteErrorFailedToEvictPods, ...
+  std::string result;  // upstream's, without its prefix: Ok, FailedToEvictPods, ...
   std::string error;
+  bool ok() const { return result == "Ok"; }
 };
 
 struct ScaleDown {

@@ -157,7 +157,7 @@ void RunAccount::TellScaleDown(const report::ScaleDown& scale_down) {
     }
   }
   for (const report::DeletionOutcome& outcome : scale_down.outcomes) {
-    if (outcome.result == "Ok") {
+    if (outcome.ok()) {
       ++removed_;
     } else {
       ++failures_;
