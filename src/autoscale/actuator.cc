@@ -115,15 +115,10 @@ Duration Actuator::DelayAfterTaint() const {
 }
 
 // All of them or none: a node that could not be marked would get new pods while its fellows go.
-Task<Status> Actuator::Taint(std::vector<DeletionBatch> batches) {
-  std::vector<std::string> names;
+Task<Status> Actuator::Taint(std::vector<std::string> names) {
   std::vector<Task<Status>> taints;
-  for (const DeletionBatch& batch : batches) {
-    for (const RemovableNode& node : batch.nodes) {
-      names.push_back(node.node);
-      taints.push_back(TaintOne(node.node));
-    }
-  }
+  taints.reserve(names.size());
+  for (const std::string& name : names) taints.push_back(TaintOne(name));
   const TimePoint started = parts_.executor.clock().Now();
   const std::vector<Status> results = co_await WhenAll(std::move(taints));
   const auto failures = std::ranges::count_if(results, [](const Status& s) { return !s.ok(); });
@@ -146,7 +141,11 @@ Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe des
   for (const bool drain : {false, true}) {
     std::vector<DeletionBatch>& batches = drain ? deletions.drain : deletions.empty;
     if (batches.empty()) continue;
-    const Status tainted = co_await Taint(batches);
+    std::vector<std::string> names;
+    for (const DeletionBatch& batch : batches) {
+      for (const RemovableNode& node : batch.nodes) names.push_back(node.node);
+    }
+    const Status tainted = co_await Taint(std::move(names));
     if (!tainted.ok()) {
       started.result = report::ScaleDownResult::kError;
       started.error = tainted;

@@ -67,7 +67,7 @@ class Actuator {
     bool drain = false;
   };
 
-  Task<Status> Taint(std::vector<DeletionBatch> batches);
+  Task<Status> Taint(std::vector<std::string> nodes);
   Task<Status> TaintOne(std::string node);
   Task<void> DeleteBatch(DeletionBatch batch, bool drain);
   Task<void> WaitForPass();

@@ -7,13 +7,13 @@ namespace coppice::autoscale {
 namespace {
 
 // By group, in the order in which groups first appear.
-std::vector<DeletionBatch> ByGroup(const std::vector<RemovableNode>& nodes) {
+std::vector<DeletionBatch> ByGroup(std::vector<RemovableNode> nodes) {
   std::vector<DeletionBatch> batches;
-  for (const RemovableNode& node : nodes) {
+  for (RemovableNode& node : nodes) {
     auto batch = std::ranges::find(batches, node.group, &DeletionBatch::group);
     if (batch == batches.end())
       batch = batches.insert(batches.end(), DeletionBatch{node.group, {}, 0});
-    batch->nodes.push_back(node);
+    batch->nodes.push_back(std::move(node));
   }
   return batches;
 }
@@ -42,7 +42,7 @@ int CropIndividually(std::vector<DeletionBatch>& to, std::vector<DeletionBatch> 
 
 }  // namespace
 
-CroppedDeletions CropToBudgets(const NodesToDelete& nodes, const DeletionsInProgress& deleting,
+CroppedDeletions CropToBudgets(NodesToDelete nodes, const DeletionsInProgress& deleting,
                                const Options& options,
                                const std::function<GroupFacts(std::string_view group)>& facts_of) {
   const int in_progress = static_cast<int>(deleting.empty.size() + deleting.drained.size());
@@ -52,10 +52,10 @@ CroppedDeletions CropToBudgets(const NodesToDelete& nodes, const DeletionsInProg
   std::vector<DeletionBatch> empty_whole;
   std::vector<DeletionBatch> drain_single;
   std::vector<DeletionBatch> drain_whole;
-  for (DeletionBatch& batch : ByGroup(nodes.empty)) {
+  for (DeletionBatch& batch : ByGroup(std::move(nodes.empty))) {
     (facts_of(batch.group).all_or_nothing ? empty_whole : empty_single).push_back(std::move(batch));
   }
-  for (DeletionBatch& batch : ByGroup(nodes.drain)) {
+  for (DeletionBatch& batch : ByGroup(std::move(nodes.drain))) {
     (facts_of(batch.group).all_or_nothing ? drain_whole : drain_single).push_back(std::move(batch));
   }
 

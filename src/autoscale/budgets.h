@@ -32,7 +32,7 @@ struct GroupFacts {
   int registered = 0;  // nodes of the group in the cluster, stand-ins aside
 };
 
-CroppedDeletions CropToBudgets(const NodesToDelete& nodes, const DeletionsInProgress& deleting,
+CroppedDeletions CropToBudgets(NodesToDelete nodes, const DeletionsInProgress& deleting,
                                const Options& options,
                                const std::function<GroupFacts(std::string_view group)>& facts_of);
 

@@ -1,11 +1,13 @@
 #include "autoscale/cluster_state.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
+#include <unordered_map>
 
-#include "autoscale/readiness.h"
 #include "autoscale/taints.h"
 #include "base/strings.h"
+#include "cluster/canonical.h"
+#include "cluster/id_table.h"
 
 namespace coppice::autoscale {
 
@@ -25,6 +27,10 @@ bool ExpectedToRegister(const cloud::Instance& instance) {
 
 bool FailedToCreate(const cloud::Instance& instance) {
   return instance.state == cloud::InstanceState::kCreating && instance.error.has_value();
+}
+
+std::shared_ptr<const std::vector<cloud::Instance>> Share(std::vector<cloud::Instance> instances) {
+  return std::make_shared<const std::vector<cloud::Instance>>(std::move(instances));
 }
 
 TimePoint CreatedAt(const model::Node& node) {
@@ -51,7 +57,7 @@ ClusterState::ClusterState(const Options& options, cloud::NodeGroups& groups, Op
       backoff_(options.initial_node_group_backoff_duration, options.max_node_group_backoff_duration,
                options.node_group_backoff_reset_timeout) {}
 
-Result<StateFindings> ClusterState::Update(const std::vector<NodeOf>& nodes, TimePoint now) {
+Result<StateFindings> ClusterState::Update(const std::vector<ListedNode>& nodes, TimePoint now) {
   std::vector<std::string> ids;
   std::map<std::string, int> targets;
   for (const auto& group : groups_.Groups()) {
@@ -68,7 +74,7 @@ Result<StateFindings> ClusterState::Update(const std::vector<NodeOf>& nodes, Tim
     auto cached = instances_cache_.find(id);
     if (cached == instances_cache_.end()) {
       auto fresh = TRY(groups_.Instances(id).Context("instances of group " + id));
-      cached = instances_cache_.emplace(id, std::move(fresh)).first;
+      cached = instances_cache_.emplace(id, Share(std::move(fresh))).first;
     }
     instances[id] = cached->second;
   }
@@ -80,10 +86,6 @@ Result<StateFindings> ClusterState::Update(const std::vector<NodeOf>& nodes, Tim
   instances_ = std::move(instances);
 
   FindUnregistered(nodes, now);
-  deleted_nodes_.clear();
-  for (const auto& [node, group] : nodes) {
-    if (!MachineExists(*node)) deleted_nodes_.insert(node->metadata.name);
-  }
   Classify(nodes, now);
 
   StateFindings findings;
@@ -102,10 +104,15 @@ bool ClusterState::MachineExists(const model::Node& node) const {
       node);  // the provider cannot say: what we mean to delete counts as gone
 }
 
-void ClusterState::FindUnregistered(const std::vector<NodeOf>& nodes, TimePoint now) {
-  std::unordered_set<std::string_view> registered;
-  registered.reserve(nodes.size());
-  for (const auto& [node, group] : nodes) registered.insert(node->spec.provider_id);
+void ClusterState::FindUnregistered(const std::vector<ListedNode>& nodes, TimePoint now) {
+  cluster::IdTable registered;  // by provider id, to places in `nodes`
+  const auto is_registered = [&](const std::string& id) {
+    return registered.Find(cluster::HashBytes(id), [&](uint32_t i) {
+      return nodes[i].node->spec.provider_id == id;
+    }) != cluster::IdTable::kAbsent;
+  };
+  for (uint32_t i = 0; i < nodes.size(); ++i)
+    registered.Insert(cluster::HashBytes(nodes[i].node->spec.provider_id), i);
 
   std::map<std::string, TimePoint> seen_before;
   for (const auto& [group, machines] : unregistered_) {
@@ -113,8 +120,8 @@ void ClusterState::FindUnregistered(const std::vector<NodeOf>& nodes, TimePoint 
   }
   unregistered_.clear();
   for (const std::string& id : group_ids_) {
-    for (const auto& instance : instances_[id]) {
-      if (registered.contains(instance.id) || !ExpectedToRegister(instance)) continue;
+    for (const auto& instance : *instances_[id]) {
+      if (!ExpectedToRegister(instance) || is_registered(instance.id)) continue;
       // Upstream asks the provider again whose machine this is; a machine that has left its group
       // is nobody's.
       const auto owner = groups_.GroupOf({instance.id, instance.id});
@@ -126,32 +133,54 @@ void ClusterState::FindUnregistered(const std::vector<NodeOf>& nodes, TimePoint 
   }
 }
 
-void ClusterState::Classify(const std::vector<NodeOf>& nodes, TimePoint now) {
+void ClusterState::Classify(const std::vector<ListedNode>& nodes, TimePoint now) {
+  const uint64_t version = groups_.Version();
+  const bool same_machines = version != 0 && version == asked_version_;
+  asked_version_ = version;
+  struct OfGroup {
+    ReadinessClasses* classes;
+    Duration startup_time;
+  };
+  std::unordered_map<std::string_view, OfGroup> groups;
+  const auto find_group = [&](const std::string& group) -> const OfGroup& {
+    const auto known = groups.find(group);
+    if (known != groups.end()) return known->second;
+    const OfGroup of{&classes_[group], options_of_(group).max_node_startup_time};
+    return groups.emplace(group, of).first->second;
+  };
   classes_.clear();
   total_ = {};
+  facts_.Begin(nodes.size());
   // Upstream's quirk, kept: the start-up time of the last grouped node is also used for ungrouped
   // ones.
   Duration startup_time = std::chrono::minutes(15);
-  for (const auto& [node, group] : nodes) {
-    if (!group.empty()) startup_time = options_of_(group).max_node_startup_time;
-    const std::string& name = node->metadata.name;
-    const Readiness readiness = ReadinessOf(*node);
+  for (const ListedNode& of : nodes) {
+    const model::Node& node = *of.node;
+    bool asked = false;
+    NodeFacts& facts = facts_.Next(of.node, [&] {
+      asked = true;
+      return NodeFacts{ReadinessOf(node), IsSuspended(node), CreatedAt(node), MachineExists(node)};
+    });
+    if (!same_machines && !asked) facts.machine_exists = MachineExists(node);
+    const OfGroup* group = of.group.empty() ? nullptr : &find_group(of.group);
+    if (group != nullptr) startup_time = group->startup_time;
+    const std::string_view name = node.metadata.name;
     const auto add = [&](ReadinessClasses& to) {
       to.registered.push_back(name);
-      if (deleted_nodes_.contains(name)) {
+      if (!facts.machine_exists) {
         to.deleted.push_back(name);
-      } else if (IsSuspended(*node)) {
+      } else if (facts.suspended) {
         to.suspended.push_back(name);
-      } else if (readiness.ready) {
+      } else if (facts.readiness.ready) {
         to.ready.push_back(name);
-      } else if (CreatedAt(*node) + startup_time > now) {
+      } else if (facts.created + startup_time > now) {
         to.not_started.push_back(name);
       } else {
         to.unready.push_back(name);
-        if (readiness.reason == kResourceNotReady) to.resource_unready.push_back(name);
+        if (facts.readiness.reason == kResourceNotReady) to.resource_unready.push_back(name);
       }
     };
-    if (!group.empty()) add(classes_[group]);
+    if (group != nullptr) add(*group->classes);
     add(total_);
   }
   for (const auto& [group, machines] : unregistered_) {
@@ -208,7 +237,9 @@ void ClusterState::UpdateRequests(TimePoint now, StateFindings& findings) {
 void ClusterState::FindFailedCreations(TimePoint now, StateFindings& findings) {
   for (const std::string& id : group_ids_) {
     std::set<std::string_view> known;
-    for (const auto& instance : previous_instances_[id]) {
+    const auto previous = previous_instances_.find(id);
+    static const std::vector<cloud::Instance> kNone;
+    for (const auto& instance : previous == previous_instances_.end() ? kNone : *previous->second) {
       if (FailedToCreate(instance)) known.insert(instance.id);
     }
     // By class and code, in the order in which they are met.
@@ -219,7 +250,7 @@ void ClusterState::FindFailedCreations(TimePoint now, StateFindings& findings) {
       int unseen = 0;
     };
     std::vector<Batch> batches;
-    for (const auto& instance : instances_[id]) {
+    for (const auto& instance : *instances_[id]) {
       if (!FailedToCreate(instance)) continue;
       const cloud::MachineError& error = *instance.error;
       auto batch = std::ranges::find_if(batches, [&](const Batch& b) {
@@ -293,7 +324,8 @@ void ClusterState::RefreshInstances() {
   instances_cache_.clear();
   for (const auto& group : groups_.Groups()) {
     auto instances = groups_.Instances(group.id);
-    instances_cache_[group.id] = instances.ok() ? std::move(*instances) : Instances{};
+    instances_cache_[group.id] =
+        Share(instances.ok() ? std::move(*instances) : std::vector<cloud::Instance>());
   }
 }
 
@@ -348,7 +380,8 @@ std::vector<ClusterState::Upcoming> ClusterState::UpcomingNodes(TimePoint now) c
       count =
           std::min(count, static_cast<int>(of(id).unregistered.size() + of(id).not_started.size()));
     }
-    if (count > 0) all.push_back({id, count, of(id).not_started});
+    const auto& replaced = of(id).not_started;
+    if (count > 0) all.push_back({id, count, {replaced.begin(), replaced.end()}});
   }
   return all;
 }
@@ -369,7 +402,7 @@ std::vector<cloud::Instance> ClusterState::FailedInstances(std::string_view grou
   std::vector<cloud::Instance> failed;
   const auto instances = instances_.find(group);
   if (instances == instances_.end()) return failed;
-  std::ranges::copy_if(instances->second, std::back_inserter(failed), FailedToCreate);
+  std::ranges::copy_if(*instances->second, std::back_inserter(failed), FailedToCreate);
   return failed;
 }
 

@@ -16,29 +16,31 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "autoscale/group_backoff.h"
+#include "autoscale/listed_node.h"
 #include "autoscale/options.h"
+#include "autoscale/readiness.h"
 #include "cloud/node_groups.h"
 #include "model/node.h"
 
 namespace coppice::autoscale {
 
-// Names of nodes (or ids of machines) by what they are, in node-list order.
+// Names of nodes (or ids of machines) by what they are, in node-list order. The texts are those of
+// the objects, and good until the next Update.
 struct ReadinessClasses {
-  std::vector<std::string> registered;  // all that have a Node; the next five are its parts
-  std::vector<std::string> ready;
-  std::vector<std::string> unready;
-  std::vector<std::string> not_started;  // not ready, but young
-  std::vector<std::string> suspended;
-  std::vector<std::string> deleted;           // the Node is there, its machine is not
-  std::vector<std::string> resource_unready;  // those of `unready` that miss a device
-  std::vector<std::string> unregistered;      // a machine without a Node
-  std::vector<std::string> long_unregistered;
+  std::vector<std::string_view> registered;  // all that have a Node; the next five are its parts
+  std::vector<std::string_view> ready;
+  std::vector<std::string_view> unready;
+  std::vector<std::string_view> not_started;  // not ready, but young
+  std::vector<std::string_view> suspended;
+  std::vector<std::string_view> deleted;           // the Node is there, its machine is not
+  std::vector<std::string_view> resource_unready;  // those of `unready` that miss a device
+  std::vector<std::string_view> unregistered;      // a machine without a Node
+  std::vector<std::string_view> long_unregistered;
 };
 
 struct AcceptableRange {
@@ -95,11 +97,7 @@ class ClusterState {
 
   // `nodes` after readiness overrides, with the group of each. An error leaves everything as it
   // was.
-  struct NodeOf {
-    std::shared_ptr<const model::Node> node;
-    std::string group;
-  };
-  Result<StateFindings> Update(const std::vector<NodeOf>& nodes, TimePoint now);
+  Result<StateFindings> Update(const std::vector<ListedNode>& nodes, TimePoint now);
 
   // Ranges again, from the targets as they are now. Keeps the rest.
   void RecalculateRanges();
@@ -145,10 +143,10 @@ class ClusterState {
   const std::map<std::string, ScaleUpRequest, std::less<>>& requests() const { return requests_; }
 
  private:
-  using Instances = std::vector<cloud::Instance>;
+  using Instances = std::shared_ptr<const std::vector<cloud::Instance>>;  // never null
 
-  void FindUnregistered(const std::vector<NodeOf>& nodes, TimePoint now);
-  void Classify(const std::vector<NodeOf>& nodes, TimePoint now);
+  void FindUnregistered(const std::vector<ListedNode>& nodes, TimePoint now);
+  void Classify(const std::vector<ListedNode>& nodes, TimePoint now);
   void UpdateRanges(const std::map<std::string, int>& targets);
   void UpdateRequests(TimePoint now, StateFindings& findings);
   void FindFailedCreations(TimePoint now, StateFindings& findings);
@@ -174,7 +172,16 @@ class ClusterState {
   std::map<std::string, AcceptableRange, std::less<>> ranges_;
   std::map<std::string, WrongSize, std::less<>> wrong_sizes_;
   std::map<std::string, std::vector<UnregisteredMachine>, std::less<>> unregistered_;  // by group
-  std::set<std::string> deleted_nodes_;
+  // What was read off a node's object, and what the provider said of its machine for
+  // `asked_version_` of its answers.
+  struct NodeFacts {
+    Readiness readiness;
+    bool suspended = false;
+    TimePoint created;
+    bool machine_exists = true;
+  };
+  PerNode<NodeFacts> facts_;
+  uint64_t asked_version_ = 0;
   std::map<std::string, Instances, std::less<>> instances_;
   std::map<std::string, Instances, std::less<>> previous_instances_;
   std::map<std::string, Instances, std::less<>> instances_cache_;

@@ -56,7 +56,7 @@ class ClusterStateTest : public testing::Test {
   TimePoint now = FakeClock().Now();
   Options options;
   cloud::FakeNodeGroups groups;
-  std::vector<ClusterState::NodeOf> nodes;
+  std::vector<ListedNode> nodes;
   ClusterState state{options, groups, [this](std::string_view) { return options.group_defaults; },
                      [](std::string_view) { return true; }};
 };

@@ -6,6 +6,13 @@
 
 namespace coppice::autoscale {
 
+PodTraits::Traits PodTraits::Read(const model::Pod& pod) {
+  return {.known = true,
+          .daemon_set = pack::IsDaemonSetPod(pod),
+          .mirror = pack::IsMirrorPod(pod),
+          .system = pod.metadata.namespace_ == "kube-system"};
+}
+
 // Rules that last are asked once. A verdict that waits for others (overrides) is left to JudgePod.
 DrainVerdict DrainMemory::Judge(Said& said, const model::Pod& pod,
                                 const DrainContext& context) const {
@@ -24,8 +31,10 @@ DrainVerdict DrainMemory::Judge(Said& said, const model::Pod& pod,
     }
     if (lasting) said.from = static_cast<uint8_t>(i + 1);
   }
-  // Past the last rule: nobody minds, now and later.
+  // Past the last rule: nobody minds, now and, if all rules last, later.
   said.final = said.from == rules_.size();
+  said.outcome = DrainOutcome::kUndefined;
+  said.budgets = context.budgets.version();
   return {};
 }
 
@@ -34,13 +43,15 @@ IndexesToMove DrainMemory::Sort(const cluster::World& world,
                                 const DrainContext& context) {
   IndexesToMove result;
   result.movable.reserve(pods.size());
-  if (said_.size() < world.snapshot().pod_bound()) said_.resize(world.snapshot().pod_bound());
+  const cluster::Snapshot& snapshot = world.snapshot();
+  if (said_.size() < snapshot.interner().eviction_count())
+    said_.resize(snapshot.interner().eviction_count());
   for (const cluster::PodIndex pod : pods) {
-    Said& said = said_[pod];
+    const cluster::World::PodEntry* entry = world.EntryOf(pod);
+    if (entry == nullptr) continue;
+    Said& said = said_[snapshot.eviction_id(pod)];
     DrainOutcome outcome = said.outcome;
-    if (!said.final) {
-      const cluster::World::PodEntry* entry = world.EntryOf(pod);
-      if (entry == nullptr) continue;
+    if (!said.final && said.budgets != context.budgets.version()) {
       if (!said.known) {
         said.daemon = pack::IsDaemonSetPod(*entry->pod);
         said.known = true;

@@ -1,9 +1,10 @@
-// DrainMemory: what the drain rules say about a pod, asked once per evaluation.
+// DrainMemory: what the drain rules say about a pod, asked once per evaluation and kind of pod.
 //
 // A scan of all nodes judges a pod whenever the node that it is on is tried, and pods that moved
-// are tried again with their new node. Of the rules only the last looks at something that changes
-// meanwhile (what is left of disruption budgets), so the others' word is kept, and the pod's object
-// is not even looked at again.
+// are tried again with their new node. But what the rules read of a pod is interned
+// (cluster::Interner::Eviction), so one pod of a kind is judged for all, and the others' objects
+// are not even looked at. Of the rules only the last looks at something that changes meanwhile
+// (what is left of disruption budgets); its word is kept until some budget is used further.
 
 #pragma once
 
@@ -24,11 +25,35 @@ struct IndexesToMove {
   DrainVerdict blocked_by;  // if there is a blocking pod
 };
 
+// What kind of pod stands behind an index, read off one object for all with its eviction id.
+class PodTraits {
+ public:
+  struct Traits {
+    bool known = false;
+    bool daemon_set = false;
+    bool mirror = false;
+    bool system = false;  // in kube-system
+  };
+  // `object` is looked at only for the first of a kind.
+  const Traits& Of(const cluster::Snapshot& snapshot, cluster::PodIndex pod,
+                   const model::Pod& object) {
+    const cluster::EvictionId id = snapshot.eviction_id(pod);
+    if (id >= known_.size()) known_.resize(id + 1);
+    if (!known_[id].known) known_[id] = Read(object);
+    return known_[id];
+  }
+
+ private:
+  static Traits Read(const model::Pod& pod);
+
+  std::vector<Traits> known_;  // by eviction id; ids are never reused
+};
+
 class DrainMemory {
  public:
   explicit DrainMemory(const std::vector<DrainRule>& rules) : rules_(rules) {}
 
-  // Before the first question of an evaluation: pods, controllers or the time may be others now.
+  // Before the first question of an evaluation: controllers or the time may be others now.
   void Forget() { said_.clear(); }
 
   // What becomes of these pods, in their order, up to the first that blocks. Pods that a plan made
@@ -43,12 +68,13 @@ class DrainMemory {
     bool final = false;  // the outcome stands
     bool daemon = false;
     DrainOutcome outcome = DrainOutcome::kUndefined;
+    uint64_t budgets = 0;  // the outcome stands for this version of the budgets; 0: for none
   };
 
   DrainVerdict Judge(Said& said, const model::Pod& pod, const DrainContext& context) const;
 
   const std::vector<DrainRule>& rules_;
-  std::vector<Said> said_;  // by pod index
+  std::vector<Said> said_;  // by eviction id
 };
 
 }  // namespace coppice::autoscale

@@ -136,12 +136,6 @@ PassView Engine::ViewOf(PassState& pass) {
           .extra = pass.extra};
 }
 
-std::vector<ListedNode> Engine::Listed(const PassState& pass) const {
-  std::vector<ListedNode> nodes;
-  for (const NodeOf& of : pass.nodes) nodes.push_back({of.node, of.group, of.ready});
-  return nodes;
-}
-
 void Engine::RegisterFailure(std::string_view group, int nodes, const cloud::MachineError& why,
                              TimePoint now) {
   failed_additions_.push_back({std::string(group), why.code, nodes});
@@ -190,28 +184,11 @@ void Engine::ListNodes(PassState& pass) {
     return !gpu_label.empty() && node.metadata.labels.contains(gpu_label) &&
            AllocatableGpus(node) == 0;
   };
-  // What was said of the same object when the provider said the same: lists change little, so both
-  // are walked side by side.
-  const uint64_t version = parts_.groups.Version();
-  const bool same_groups = version != 0 && version == listed_version_;
-  std::vector<cluster::NodePtr> nodes = parts_.world.Nodes();
-  std::vector<std::string> groups;
-  groups.reserve(nodes.size());
-  size_t before = 0;
-  pass.ready_nodes = 0;
-  pass.nodes.clear();
-  pass.nodes.reserve(nodes.size());
-  for (const cluster::NodePtr& node : nodes) {
-    while (same_groups && before < listed_nodes_.size() && listed_nodes_[before] != node &&
-           before + 1 < listed_nodes_.size() && listed_nodes_[before + 1] == node) {
-      ++before;
-    }
-    const bool known =
-        same_groups && before < listed_nodes_.size() && listed_nodes_[before] == node;
-    groups.push_back(known ? std::move(listed_groups_[before]) : GroupOf(*node));
-    if (before < listed_nodes_.size()) ++before;
-    NodeOf of{node, groups.back(), false};
+  // What a processor says of a node may change by itself; all else is read off the object.
+  const auto read = [&](const cluster::NodePtr& node) {
+    ListedNode of{.node = node};
     of.ready = ReadinessOf(*node).ready && !node->spec.unschedulable;
+    of.candidate = HasTaint(*node, kDeletionCandidateTaint);
     std::string_view override_reason;
     if (of.ready &&
         (slots_.custom_resources ? slots_.custom_resources->DevicesMissing(*node, no_gpu)
@@ -224,17 +201,44 @@ void Engine::ListNodes(PassState& pass) {
       of.node = std::make_shared<const model::Node>(UnreadyCopy(*node, override_reason));
       of.ready = false;
     }
+    of.group = GroupOf(*node);
+    of.index = parts_.world.snapshot().FindNode(node->metadata.name);
+    return of;
+  };
+  if (gpu_label != listed_gpu_label_) read_ = {};
+  listed_gpu_label_ = gpu_label;
+  const uint64_t version = parts_.groups.Version();
+  const bool same_groups = version != 0 && version == listed_version_;
+  const bool same_indexes = listed_set_ == parts_.world.node_set_version();
+  pass.ready_nodes = 0;
+  read_.Begin(parts_.world.node_count());
+  listed_.clear();
+  listed_.reserve(parts_.world.node_count());
+  parts_.world.ForEachNode([&](const cluster::NodePtr& node) {
+    bool fresh = false;
+    ListedNode& of = read_.Next(node, [&] {
+      fresh = true;
+      return read(node);
+    });
+    if (!fresh && slots_.custom_resources) {
+      of = read(node);
+    } else if (!fresh) {
+      if (!same_groups) of.group = GroupOf(*node);
+      if (!same_indexes) of.index = parts_.world.snapshot().FindNode(node->metadata.name);
+    }
     pass.ready_nodes += of.ready ? 1 : 0;
-    pass.nodes.push_back(std::move(of));
-  }
+    listed_.push_back(of);
+  });
   listed_version_ = version;
-  listed_nodes_ = std::move(nodes);
-  listed_groups_ = std::move(groups);
+  listed_set_ = parts_.world.node_set_version();
+  pass.nodes = &listed_;
 }
 
 void Engine::ListPods(PassState& pass) {
   std::vector<pack::PendingPod> unprocessed;
-  for (const cluster::World::PodEntry* entry : parts_.world.Unbound()) {
+  const std::vector<const cluster::World::PodEntry*> unbound = parts_.world.Unbound();
+  pass.pending.reserve(unbound.size());
+  for (const cluster::World::PodEntry* entry : unbound) {
     const model::Pod& pod = *entry->pod;
     if (entry->index == cluster::kNone || pod.metadata.deletion_timestamp ||
         !pod.status.nominated_node_name.empty()) {
@@ -260,23 +264,20 @@ Task<bool> Engine::Observe(PassState& pass) {
       if (!GroupOf(*node).empty()) owned.push_back(node);
     }
     ListNodes(pass);  // this pass still sees the taints that are now taken away
-    std::vector<ScaleDownPlanner::NodeOf> adopted;
-    for (const NodeOf& of : pass.nodes) adopted.push_back({of.node, of.group});
-    down_.Adopt(adopted, taints_are_fresh_, pass.now);
+    down_.Adopt(*pass.nodes, taints_are_fresh_, pass.now);
     co_await actuator_.CleanUp(std::move(owned), all);
   } else {
     ListNodes(pass);
   }
   if (slots_.actionable_cluster) {
-    const std::vector<ListedNode> listed = Listed(pass);
-    const auto why = slots_.actionable_cluster->ShouldAbort(listed, ViewOf(pass));
+    const auto why = slots_.actionable_cluster->ShouldAbort(*pass.nodes, ViewOf(pass));
     if (!why.ok()) pass.Fail("internalError", why.status().message());
     if (why.ok() && !why->empty()) StatusEvent("Warning", "ClusterUnhealthy", *why);
     if (!why.ok() || !why->empty()) {
       down_.ForgetUnneeded();
       co_return false;
     }
-  } else if (!parts_.options.scale_up_from_zero && (pass.nodes.empty() || pass.ready_nodes == 0)) {
+  } else if (!parts_.options.scale_up_from_zero && (pass.nodes->empty() || pass.ready_nodes == 0)) {
     down_.ForgetUnneeded();
     StatusEvent("Warning", "ClusterUnhealthy", "Cluster has no ready nodes.");
     co_return false;
@@ -297,7 +298,7 @@ Task<bool> Engine::Observe(PassState& pass) {
   if (!starts) {
     ListNodes(pass);
   } else if (parts_.groups.Version() == 0 || parts_.groups.Version() != listed_version_) {
-    for (NodeOf& of : pass.nodes) of.group = GroupOf(*of.node);  // the refresh has changed it
+    for (ListedNode& of : listed_) of.group = GroupOf(*of.node);  // the refresh has changed it
   }
   ListPods(pass);
   for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));
@@ -309,12 +310,6 @@ Task<bool> Engine::Observe(PassState& pass) {
   }
   pass.budgets = std::move(*budgets);
 
-  std::vector<Templates::NodeOf> sources;
-  std::vector<ClusterState::NodeOf> nodes;
-  for (const NodeOf& of : pass.nodes) {
-    sources.push_back({of.node, of.group});
-    nodes.push_back({of.node, of.group});
-  }
   const auto pods_of = [this](const model::Node& node) {
     std::vector<const model::Pod*> pods;
     const cluster::NodeIndex index = parts_.world.snapshot().FindNode(node.metadata.name);
@@ -324,9 +319,9 @@ Task<bool> Engine::Observe(PassState& pass) {
     }
     return pods;
   };
-  templates_.Recompute(sources, pods_of, parts_.world.daemon_sets.List(), pass.now);
+  templates_.Recompute(*pass.nodes, pods_of, parts_.world.daemon_sets.List(), pass.now);
   if (slots_.node_info) {
-    auto processed = slots_.node_info->Process(templates_.all(), Listed(pass), ViewOf(pass));
+    auto processed = slots_.node_info->Process(templates_.all(), *pass.nodes, ViewOf(pass));
     if (!processed.ok()) {
       pass.Fail("internalError", "node info: " + processed.status().message());
       co_return false;
@@ -338,7 +333,7 @@ Task<bool> Engine::Observe(PassState& pass) {
     while (next_instance_refresh_ <= pass.now) next_instance_refresh_ += kInstanceRefresh;
     state_.RefreshInstances();
   }
-  const auto findings = state_.Update(nodes, pass.now);
+  const auto findings = state_.Update(*pass.nodes, pass.now);
   if (!findings.ok()) {
     down_.ForgetUnneeded();
     pass.Fail("cloudProviderError", findings.status().message());

@@ -76,15 +76,9 @@ class Engine {
   const Templates& templates() const { return templates_; }
 
  private:
-  struct NodeOf {
-    cluster::NodePtr node;  // after readiness overrides
-    std::string group;
-    bool ready = false;  // and schedulable
-  };
   struct PassState;
 
   PassView ViewOf(PassState& pass);
-  std::vector<ListedNode> Listed(const PassState& pass) const;
   void RegisterFailure(std::string_view group, int nodes, const cloud::MachineError& why,
                        TimePoint now);
   cloud::ScalingOptions OptionsOf(std::string_view group);
@@ -100,6 +94,7 @@ class Engine {
   std::vector<cloud::NodeRef> WholeOrNothing(const std::string& group,
                                              std::vector<cloud::NodeRef> nodes, bool& skip);
   void AddUpcoming(PassState& pass);
+  void ListAllNodes(PassState& pass);
   void ListPodsToHelp(PassState& pass);
   void PlaceOnOrdered(PassState& pass, Pods& pods);
   Pods HelpByExistingNodes(PassState& pass, Pods pods);
@@ -115,13 +110,14 @@ class Engine {
   Task<void> ScaleDown(PassState& pass);
   bool InCooldown(const PassState& pass) const;
   void HoldInCooldown(const PassState& pass);
-  void HoldCropped(const NodesToDelete& wanted, const CroppedDeletions& cropped);
+  using NodeAndGroup = std::pair<std::string, std::string>;
+  void HoldCropped(const std::vector<NodeAndGroup>& wanted, const CroppedDeletions& cropped);
   void Finish(PassState& pass);
   void TellScaleUp(PassState& pass);
   void EmitScaleUpEvents(const report::ScaleUp& scale_up);
   void StatusEvent(std::string_view type, std::string_view reason, std::string text);
   expand::Surroundings Around();
-  report::RemovedNode Describe(const PassState& pass, const RemovableNode& node, bool drain);
+  report::RemovedNode Describe(const RemovableNode& node, bool drain);
   report::ClusterStatus Status(const PassState& pass);
 
   Parts parts_;
@@ -136,10 +132,13 @@ class Engine {
   ScaleDownPlanner down_;
   RemovalFuse fuse_;
   Actuator actuator_;
-  // As of the last listing: the nodes, the group of each, and for which answers of the provider.
-  std::vector<cluster::NodePtr> listed_nodes_;
-  std::vector<std::string> listed_groups_;
+  // As of the last listing: the nodes, what was read off each object, for which answers of the
+  // provider its group stands, and for which set of nodes its index.
+  std::vector<ListedNode> listed_;
+  PerNode<ListedNode> read_;
   uint64_t listed_version_ = 0;
+  uint64_t listed_set_ = 0;
+  std::string listed_gpu_label_;
   bool initialized_ = false;
   int degraded_passes_ = 0;
   TimePoint last_scale_up_;

@@ -28,11 +28,14 @@ class Stopwatch {
 struct Engine::PassState {
   TimePoint now;
   std::shared_ptr<report::PassReport> report = std::make_shared<report::PassReport>();
-  std::vector<NodeOf>
-      nodes;  // all registered ones, list order; after AddUpcoming without those replaced
+  // All registered ones, in list order; after AddUpcoming without those replaced.
+  const std::vector<ListedNode>* nodes = nullptr;
+  std::vector<ListedNode> fewer_nodes;  // what `nodes` points to if some were replaced
   size_t ready_nodes = 0;
   std::vector<pack::PendingPod>
-      pending;                   // Unschedulable, then unprocessed ones of bypassed schedulers
+      pending;               // Unschedulable, then unprocessed ones of bypassed schedulers
+  TimePoint oldest_pending;  // when they were created; for pods that are left to be helped
+  TimePoint youngest_pending;
   DeletionsInProgress deleting;  // as of the beginning
   PdbTracker budgets;
   // Stand-ins, with their group; all_nodes points into it while it grows.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "autoscale/engine_pass.h"
 #include "autoscale/evictor.h"
@@ -63,49 +65,50 @@ void Engine::HoldInCooldown(const PassState& pass) {
   down_.HoldUnneeded(longest.why, longest.until - pass.now, pass.now);
 }
 
-void Engine::HoldCropped(const NodesToDelete& wanted, const CroppedDeletions& cropped) {
+void Engine::HoldCropped(const std::vector<NodeAndGroup>& wanted, const CroppedDeletions& cropped) {
   std::set<std::string_view> going;
   for (const auto* batches : {&cropped.empty, &cropped.drain}) {
     for (const DeletionBatch& batch : *batches) {
       for (const RemovableNode& node : batch.nodes) going.insert(node.node);
     }
   }
-  for (const auto* nodes : {&wanted.empty, &wanted.drain}) {
-    for (const RemovableNode& node : *nodes) {
-      if (going.contains(node.node)) continue;
-      down_.Holds({.node = node.node,
-                   .reason = report::Unremovable::kNextPass,
-                   .detail = "as many nodes as may go at once are going",
-                   .group = node.group});
-    }
+  for (const auto& [node, group] : wanted) {
+    if (going.contains(node)) continue;
+    down_.Holds({.node = node,
+                 .reason = report::Unremovable::kNextPass,
+                 .detail = "as many nodes as may go at once are going",
+                 .group = group});
   }
 }
 
-report::RemovedNode Engine::Describe(const PassState& pass, const RemovableNode& node, bool drain) {
+report::RemovedNode Engine::Describe(const RemovableNode& node, bool drain) {
   report::RemovedNode removed{node.node, node.group, {}, {}};
-  const cluster::NodeIndex index = parts_.world.snapshot().FindNode(node.node);
-  const cluster::NodePtr object = parts_.world.FindNode(node.node);
-  if (index == cluster::kNone || object == nullptr) return removed;
-  const std::string gpu_label = parts_.groups.GpuLabel();
-  removed.utilization =
-      UtilizationOf(parts_.world, index, *object,
-                    {.ignore_daemon_sets = OptionsOf(node.group).ignore_daemon_sets_utilization,
-                     .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
-                     .gpu_label = gpu_label,
-                     .now = pass.now})
-          .value_or(report::Utilization{});
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
+  const cluster::NodeIndex index = snapshot.FindNode(node.node);
+  if (index == cluster::kNone) return removed;
+  if (const report::Utilization* use = down_.UseOf(index)) removed.utilization = *use;
   if (!drain) return removed;
-  for (size_t i = 0; i < node.to_reschedule.size() && i < node.destinations.size(); ++i) {
-    const cluster::NodeIndex to = node.destinations[i];
-    const bool live = parts_.world.snapshot().IsLive(to);
-    removed.moves.push_back(
-        {node.to_reschedule[i], live ? parts_.world.snapshot().node(to).name : ""});
+  const std::vector<cluster::PodIndex> pods = parts_.world.PodsInOrder(index);
+  // The report shares the objects, and the counts of their owners are in as many places of memory:
+  // asked for together, they come together.
+  for (const auto* list : {&node.to_reschedule, &pods}) {
+    for (const cluster::PodIndex pod : *list) {
+      if (const auto* entry = parts_.world.EntryOf(pod)) __builtin_prefetch(entry->pod.get(), 1);
+    }
   }
-  for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
+  const size_t moves = std::min(node.to_reschedule.size(), node.destinations.size());
+  removed.moves.reserve(moves);
+  for (size_t i = 0; i < moves; ++i) {
+    const cluster::NodeIndex to = node.destinations[i];
+    removed.moves.push_back({parts_.world.EntryOf(node.to_reschedule[i])->pod,
+                             snapshot.IsLive(to) ? snapshot.node(to).name : ""});
+  }
+  removed.evicted.reserve(pods.size());
+  for (const cluster::PodIndex pod : pods) {
     const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
-    if (entry == nullptr || pack::IsMirrorPod(*entry->pod) || pack::IsDaemonSetPod(*entry->pod))
-      continue;
-    removed.evicted.push_back(entry->pod);
+    if (entry == nullptr) continue;
+    const PodTraits::Traits& traits = down_.traits().Of(snapshot, pod, *entry->pod);
+    if (!traits.mirror && !traits.daemon_set) removed.evicted.push_back(entry->pod);
   }
   return removed;
 }
@@ -113,13 +116,12 @@ report::RemovedNode Engine::Describe(const PassState& pass, const RemovableNode&
 Task<void> Engine::ScaleDown(PassState& pass) {
   report::ScaleDown& report = pass.report->scale_down;
   const WorldControllers controllers(parts_.world);
-  ScaleDownPlanner::View view;
-  for (const NodeOf& of : pass.nodes) view.nodes.push_back({of.node, of.group});
-  view.all_nodes = pass.all_nodes;
-  view.budgets = pass.budgets;
-  view.controllers = &controllers;
-  view.deleting = pass.deleting;
-  view.now = pass.now;
+  ScaleDownPlanner::View view{.nodes = *pass.nodes,
+                              .all_nodes = pass.all_nodes,
+                              .budgets = pass.budgets,
+                              .controllers = &controllers,
+                              .deleting = pass.deleting,
+                              .now = pass.now};
 
   std::set<std::string> delayed;
   if (parts_.options.scale_down_delay_type_local) {
@@ -133,12 +135,15 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     delay(group_scaled_down_, parts_.options.scale_down_delay_after_delete);
     delay(group_failed_, parts_.options.scale_down_delay_after_failure);
   }
-  std::vector<std::string> candidates = down_.Candidates(view, delayed);
+  std::vector<uint32_t> candidates = down_.Candidates(view, delayed);
   const PassView pass_view = ViewOf(pass);
   view.pass = &pass_view;
   if (slots_.scale_down_node) {
-    view.listed = Listed(pass);
-    auto chosen = slots_.scale_down_node->Candidates(std::move(candidates), view.listed, pass_view);
+    std::vector<std::string> standard;
+    for (const uint32_t place : candidates)
+      standard.push_back(view.nodes[place].node->metadata.name);
+    const auto chosen =
+        slots_.scale_down_node->Candidates(std::move(standard), view.nodes, pass_view);
     if (!chosen.ok()) {
       parts_.world.snapshot().RevertFork();
       parts_.world.ApplyHeld();
@@ -146,7 +151,11 @@ Task<void> Engine::ScaleDown(PassState& pass) {
       report.result = report::ScaleDownResult::kError;
       co_return;
     }
-    candidates = std::move(*chosen);
+    std::unordered_map<std::string_view, uint32_t> places;
+    for (uint32_t place = 0; place < view.nodes.size(); ++place)
+      places.emplace(view.nodes[place].node->metadata.name, place);
+    candidates.clear();
+    for (const std::string& name : *chosen) candidates.push_back(places.at(name));
   }
   const Stopwatch evaluation(parts_.executor.clock());
   down_.Evaluate(view, candidates);
@@ -156,7 +165,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     observer->UpdateCandidates(down_.Unneeded(), pass.now);
 
   CroppedDeletions deletions;
-  std::map<std::string, report::RemovedNode> described;
+  std::unordered_map<std::string, report::RemovedNode> described;
   const bool cooldown = InCooldown(pass);
   const bool act = !cooldown && !candidates.empty();
   if (cooldown) HoldInCooldown(pass);
@@ -170,21 +179,28 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     }
   }
   if (act) {
-    const NodesToDelete nodes = down_.Choose(view);
+    NodesToDelete nodes = down_.Choose(view);
+    std::vector<NodeAndGroup> wanted;
+    for (const auto* list : {&nodes.empty, &nodes.drain}) {
+      for (const RemovableNode& node : *list) wanted.emplace_back(node.node, node.group);
+    }
+    std::unordered_map<std::string_view, int> registered;
+    for (const ListedNode& of : *pass.nodes) ++registered[of.group];
     const auto facts_of = [&](std::string_view group) {
       GroupFacts facts;
       facts.all_or_nothing = OptionsOf(group).zero_or_max_node_scaling;
       facts.target = parts_.groups.TargetSize(group).ok() ? *parts_.groups.TargetSize(group) : 0;
-      for (const NodeOf& of : pass.nodes) facts.registered += of.group == group ? 1 : 0;
+      const auto nodes_of = registered.find(group);
+      facts.registered = nodes_of == registered.end() ? 0 : nodes_of->second;
       return facts;
     };
-    deletions = CropToBudgets(nodes, actuator_.InProgress(), parts_.options, facts_of);
-    HoldCropped(nodes, deletions);
+    deletions = CropToBudgets(std::move(nodes), actuator_.InProgress(), parts_.options, facts_of);
+    HoldCropped(wanted, deletions);
     for (const auto& batch : deletions.empty) {
-      for (const auto& node : batch.nodes) described[node.node] = Describe(pass, node, false);
+      for (const auto& node : batch.nodes) described[node.node] = Describe(node, false);
     }
     for (const auto& batch : deletions.drain) {
-      for (const auto& node : batch.nodes) described[node.node] = Describe(pass, node, true);
+      for (const auto& node : batch.nodes) described[node.node] = Describe(node, true);
     }
   }
   // The plan is made; what was imagined for it goes before anything is touched.
@@ -194,7 +210,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     const Duration oldest = parts_.options.deviations.fuse_max_view_age;
     RemovalFuse::Moment moment;
     moment.now = pass.now;
-    moment.nodes = pass.nodes.size();
+    moment.nodes = pass.nodes->size();
     moment.stale = parts_.view_age && parts_.view_age() > oldest;
     moment.deleting = actuator_.InProgress();
     moment.stays = [this](const std::string& node, std::string why) {
@@ -209,7 +225,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     report.result = report::ScaleDownResult::kNoCandidates;
   } else {
     const auto describe = [&](const RemovableNode& node, bool drain) {
-      const report::RemovedNode& removed = described[node.node];
+      report::RemovedNode& removed = described[node.node];
       if (!drain) {
         StatusEvent("Normal", "ScaleDownEmpty",
                     "Scale-down: removing empty node \"" + node.node + "\"");
@@ -220,7 +236,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
                     "Scale-down: removing node " + node.node + ", utilization: " +
                         Print(removed.utilization) + ", pods to reschedule: " + Join(names, ","));
       }
-      return removed;
+      return std::move(removed);  // asked for once
     };
     const Stopwatch deletion(parts_.executor.clock());
     Actuator::Started started = co_await actuator_.Start(std::move(deletions), describe);
@@ -241,10 +257,12 @@ Task<void> Engine::ScaleDown(PassState& pass) {
   std::vector<cluster::NodePtr> needed;
   std::vector<cluster::NodePtr> unneeded;
   const std::vector<std::string> names = down_.Unneeded();
-  const std::set<std::string> unneeded_names(names.begin(), names.end());
-  for (const NodeOf& of : pass.nodes) {
+  const std::unordered_set<std::string_view> unneeded_names(names.begin(), names.end());
+  for (const ListedNode& of : *pass.nodes) {
     if (of.group.empty()) continue;
-    (unneeded_names.contains(of.node->metadata.name) ? unneeded : needed).push_back(of.node);
+    const bool is_unneeded = unneeded_names.contains(of.node->metadata.name);
+    if (is_unneeded == of.candidate) continue;  // marked as it should be
+    (is_unneeded ? unneeded : needed).push_back(of.node);
   }
   const Stopwatch tainting(parts_.executor.clock());
   co_await actuator_.UpdateSoftTaints(std::move(needed), std::move(unneeded));

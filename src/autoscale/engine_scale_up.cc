@@ -74,9 +74,19 @@ void Engine::AddUpcoming(PassState& pass) {
     const cluster::NodeIndex node = snapshot.FindNode(name);
     if (node != cluster::kNone) snapshot.RemoveNode(node);
   }
-  std::erase_if(pass.nodes,
-                [&](const NodeOf& of) { return replaced.contains(of.node->metadata.name); });
-  for (const NodeOf& of : pass.nodes) pass.all_nodes.push_back({of.node.get(), of.group});
+  if (!replaced.empty()) {
+    std::ranges::copy_if(
+        *pass.nodes, std::back_inserter(pass.fewer_nodes),
+        [&](const ListedNode& of) { return !replaced.contains(of.node->metadata.name); });
+    pass.nodes = &pass.fewer_nodes;
+  }
+  ListAllNodes(pass);
+}
+
+void Engine::ListAllNodes(PassState& pass) {
+  pass.all_nodes.clear();
+  pass.all_nodes.reserve(pass.nodes->size() + pass.upcoming.size());
+  for (const ListedNode& of : *pass.nodes) pass.all_nodes.push_back({of.node.get(), of.group});
   for (const auto& [group, copy] : pass.upcoming) pass.all_nodes.push_back({&copy.node, group});
 }
 
@@ -94,9 +104,15 @@ void Engine::ListPodsToHelp(PassState& pass) {
     }
     pass.pending = listed.ok() ? std::move(*listed) : Pods{};
   }
+  pass.oldest_pending = TimePoint::max();
+  pass.youngest_pending = TimePoint::min();
   std::erase_if(pass.pending, [&](const pack::PendingPod& pending) {
-    return pass.now - CreatedAt(*pending.pod) <=
-           ScaleUpDelayOf(*pending.pod, parts_.options.new_pod_scale_up_delay);
+    const TimePoint created = CreatedAt(*pending.pod);
+    if (pass.now - created <= ScaleUpDelayOf(*pending.pod, parts_.options.new_pod_scale_up_delay))
+      return true;
+    pass.oldest_pending = std::min(pass.oldest_pending, created);
+    pass.youngest_pending = std::max(pass.youngest_pending, created);
+    return false;
   });
 }
 
@@ -141,8 +157,11 @@ Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
     }
   }
   if (parts_.options.deviations.larger_pods_first) LargerFirst(pods, pass.upcoming, snapshot);
-  std::ranges::stable_sort(pods, std::greater<>(),
-                           [](const pack::PendingPod& p) { return model::PriorityOf(*p.pod); });
+  const auto priority_of = [&](const pack::PendingPod& p) {
+    return snapshot.spec(p.index).priority;
+  };
+  if (!std::ranges::is_sorted(pods, std::greater<>(), priority_of))
+    std::ranges::stable_sort(pods, std::greater<>(), priority_of);
   if (parts_.options.deviations.larger_pods_first) PlaceOnOrdered(pass, pods);
   pack::PlaceOptions options;
   if (parts_.options.enable_graceful_degradation) {
@@ -154,18 +173,20 @@ Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
   pending_placer_.NextRun();
   pass.report->overflowing_controllers = placement.overflowing_controllers;
   Pods left;
+  left.reserve(pods.size());
   bool unprocessed = false;
   for (size_t i = 0; i < pods.size(); ++i) {
     unprocessed = unprocessed || placement.unprocessed[i] != 0;
     pass.report->unprocessed_pods += placement.unprocessed[i] != 0 ? 1 : 0;
-    const model::Pod& pod = *pods[i].pod;
     if (placement.placed[i] != 0 && parts_.options.explain_checks < 0) {
       const cluster::NodeIndex node = snapshot.node_of(pods[i].index);
       pass.fitting.push_back({pods[i].pod, snapshot.node(node).name});
     }
-    if (placement.placed[i] != 0 || placement.unprocessed[i] != 0 || pack::IsDaemonSetPod(pod))
+    if (placement.placed[i] != 0 || placement.unprocessed[i] != 0 ||
+        down_.traits().Of(snapshot, pods[i].index, *pods[i].pod).daemon_set) {
       continue;
-    left.push_back(pods[i]);
+    }
+    left.push_back(std::move(pods[i]));
   }
   if (parts_.options.enable_graceful_degradation)
     degraded_passes_ = unprocessed ? degraded_passes_ + 1 : 0;
@@ -173,22 +194,22 @@ Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
 }
 
 bool Engine::AllNew(const PassState& pass) const {
-  TimePoint oldest = TimePoint::max();
-  TimePoint youngest = TimePoint::min();
-  std::optional<TimePoint> oldest_gpu;
-  for (const auto& pending : pass.pending) {
-    const TimePoint created = CreatedAt(*pending.pod);
-    oldest = std::min(oldest, created);
-    youngest = std::max(youngest, created);
-    if (!parts_.options.deviations.debounce_new_pods && RequestsGpu(*pending.pod)) {
-      oldest_gpu = std::min(oldest_gpu.value_or(created), created);
-    }
-  }
   if (parts_.options.deviations.debounce_new_pods) {
     const Deviations& d = parts_.options.deviations;
-    return youngest + d.new_pod_quiet > pass.now && oldest + d.new_pod_wait > pass.now;
+    return pass.youngest_pending + d.new_pod_quiet > pass.now &&
+           pass.oldest_pending + d.new_pod_wait > pass.now;
   }
-  return oldest + kNewPod > pass.now || (oldest_gpu && *oldest_gpu + kNewGpuPod > pass.now);
+  if (pass.oldest_pending + kNewPod > pass.now) return true;
+  // Pods that ask for GPUs are waited for longer: if there are any, and all of them are new. In
+  // most passes no pod is that new, and none needs to be looked at.
+  if (pass.youngest_pending + kNewGpuPod <= pass.now) return false;
+  bool new_one = false;
+  for (const auto& pending : pass.pending) {
+    if (!RequestsGpu(*pending.pod)) continue;
+    if (CreatedAt(*pending.pod) + kNewGpuPod <= pass.now) return false;
+    new_one = true;
+  }
+  return new_one;
 }
 
 bool Engine::ShouldScaleUp(PassState& pass) {
@@ -378,9 +399,7 @@ Task<void> Engine::ScaleUp(PassState& pass) {
     if (helped.size() == pass.pending.size() || parts_.executor.clock().Now() > budget_ends) break;
     if (!PlaceOnSalvoNodes(pass, pass.report->scale_up, round, helped)) break;
     std::erase_if(pass.pending, [&](const auto& p) { return helped.contains(p.pod.get()); });
-    pass.all_nodes.clear();
-    for (const NodeOf& of : pass.nodes) pass.all_nodes.push_back({of.node.get(), of.group});
-    for (const auto& [group, copy] : pass.upcoming) pass.all_nodes.push_back({&copy.node, group});
+    ListAllNodes(pass);
   }
   if (pass.report->scale_up.result == report::ScaleUpResult::kSuccessful) {
     pass.report->scale_down.result = report::ScaleDownResult::kInCooldown;

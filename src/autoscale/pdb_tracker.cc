@@ -65,7 +65,9 @@ void PdbTracker::Remove(const std::vector<const model::Pod*>& pods) {
     const auto it = by_namespace_.find(pod->metadata.namespace_);
     if (it == by_namespace_.end()) continue;
     for (const size_t index : it->second) {
-      if (budgets_[index].selector.Matches(pod->metadata.labels)) --budgets_[index].allowed;
+      if (!budgets_[index].selector.Matches(pod->metadata.labels)) continue;
+      --budgets_[index].allowed;
+      ++version_;
     }
   }
 }

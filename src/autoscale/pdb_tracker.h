@@ -26,6 +26,8 @@ class PdbTracker {
       const std::vector<std::shared_ptr<const model::PodDisruptionBudget>>& budgets);
 
   bool empty() const { return budgets_.empty(); }
+  // Another one after a Remove that used something up: answers hold as long as it stays.
+  uint64_t version() const { return version_; }
   bool HasBudget(const model::Pod& pod) const;
   // A budget of the pod that allows no disruption at all: its name, or null.
   const std::string* ExhaustedBudget(const model::Pod& pod) const;
@@ -52,6 +54,7 @@ class PdbTracker {
   const Budget* FindBudget(const model::Pod& pod, Wanted wanted) const;
 
   std::vector<Budget> budgets_;  // in list order
+  uint64_t version_ = 1;
   std::map<std::string, std::vector<size_t>, std::less<>> by_namespace_;
 };
 

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "autoscale/listed_node.h"
 #include "autoscale/quotas.h"
 #include "autoscale/similar.h"
 #include "cloud/node_groups.h"
@@ -40,12 +41,6 @@ struct PassView {
   std::function<void()> disable_scale_down;  // for this pass
   std::function<void()> forget_unneeded;     // all unneeded timers start anew
   std::map<std::string, std::any>& extra;    // from processor to processor; empty at each start
-};
-
-struct ListedNode {
-  cluster::NodePtr node;
-  std::string group;   // "" if none
-  bool ready = false;  // and schedulable
 };
 
 // ---- Beginning of the pass, in this order.

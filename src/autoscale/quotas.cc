@@ -73,6 +73,10 @@ Quotas Quotas::ToMaxima(const Options& options, const std::vector<NodeOf>& nodes
 Quotas Quotas::ToMinima(const Options& options, const std::vector<NodeOf>& nodes,
                         std::string gpu_label, DevicesOf devices_of) {
   Quotas quotas(std::move(gpu_label), std::move(devices_of));
+  const bool limited =
+      options.cores_total.min > 0 || options.memory_total.min > 0 ||
+      std::ranges::any_of(options.gpu_total, [](const auto& gpu) { return gpu.second.min > 0; });
+  if (!limited) return quotas;
   Amounts usage = quotas.Usage(nodes);
   const auto limit = [&](const std::string& resource, int64_t min) {
     if (min > 0) quotas.left_[resource] = std::max<int64_t>(0, usage[resource] - min);

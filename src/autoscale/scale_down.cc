@@ -26,10 +26,10 @@ bool ScaleDownDisabled(const model::Node& node) {
   return value != nullptr && *value == "true";
 }
 
-bool BeingDeleted(const model::Node& node, TimePoint now) {
-  const auto since = TaintTime(node, kToBeDeletedTaint);
-  return since && now - *since < kDeletionTakesAtMost;
-}
+// What a node that is tried carries meanwhile. Upstream's value is the time; one that never changes
+// keeps the number of node shapes from growing with every pass.
+const model::Taint kGhostTaint{
+    .key = std::string(kToBeDeletedTaint), .value = "simulated", .effect = "NoSchedule"};
 
 }  // namespace
 
@@ -47,15 +47,16 @@ ScaleDownPlanner::ScaleDownPlanner(Parts parts)
     : parts_(std::move(parts)),
       rules_(DefaultDrainRules(DrainOptions::From(parts_.options))),
       judged_(rules_),
+      alone_(rules_),
       placer_(parts_.search),
       shortest_interval_(
           std::max(parts_.options.group_defaults.scale_down_unneeded_time, Duration(1))) {}
 
-void ScaleDownPlanner::Adopt(const std::vector<NodeOf>& nodes, bool taints_are_fresh,
+void ScaleDownPlanner::Adopt(const std::vector<ListedNode>& nodes, bool taints_are_fresh,
                              TimePoint now) {
   const Duration ttl = parts_.options.node_deletion_candidate_ttl;
   if (ttl == Duration::zero() && !taints_are_fresh) return;
-  for (const NodeOf& of : nodes) {
+  for (const ListedNode& of : nodes) {
     const auto since = TaintTime(*of.node, kDeletionCandidateTaint);
     if (!since || *since > now || (!taints_are_fresh && *since + ttl < now)) continue;
     Entry entry;
@@ -85,21 +86,17 @@ ScaleDownPlanner::Emptiness ScaleDownPlanner::EmptinessOf(cluster::NodeIndex ind
   const uint64_t version = snapshot.content_version(index);
   if (memory.emptiness_version == version) return memory.emptiness;
   const PdbTracker no_budgets;
-  bool lasting = true;
-  std::vector<const model::Pod*> pods;
-  for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
-    const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
-    if (entry == nullptr) continue;
-    const model::ObjectMeta& meta = entry->pod->metadata;
-    lasting = lasting && !meta.deletion_timestamp &&
-              (meta.namespace_ != "kube-system" || pack::IsDaemonSetPod(*entry->pod) ||
-               pack::IsMirrorPod(*entry->pod));
-    pods.push_back(entry->pod.get());
-  }
-  const PodsToMove move = FindPodsToMove(rules_, pods, {no_budgets, nullptr, now});
+  parts_.world.PodsInOrder(index, pods_);
+  const IndexesToMove move = alone_.Sort(parts_.world, pods_, {no_budgets, nullptr, now});
   Emptiness found;
-  found.empty = move.blocking == nullptr && move.movable.empty();
+  found.empty = move.blocking == cluster::kNone && move.movable.empty();
   found.waits = found.empty && !move.on_completion.empty();
+  const bool lasting = std::ranges::none_of(pods_, [&](cluster::PodIndex pod) {
+    const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
+    if (entry == nullptr) return false;
+    const PodTraits::Traits& traits = traits_.Of(snapshot, pod, *entry->pod);
+    return snapshot.terminating(pod) || (traits.system && !traits.daemon_set && !traits.mirror);
+  });
   if (lasting) {
     memory.emptiness_version = version;
     memory.emptiness = found;
@@ -107,128 +104,147 @@ ScaleDownPlanner::Emptiness ScaleDownPlanner::EmptinessOf(cluster::NodeIndex ind
   return found;
 }
 
-std::optional<report::Utilization> ScaleDownPlanner::UseOf(const model::Node& node,
-                                                           cluster::NodeIndex index,
-                                                           const UtilizationRules& rules) {
+const std::optional<report::Utilization>& ScaleDownPlanner::ReckonUse(
+    const model::Node& node, cluster::NodeIndex index, const UtilizationRules& rules) {
   const cluster::Snapshot& snapshot = parts_.world.snapshot();
   NodeMemory& memory = MemoryOf(index);
   const uint64_t version = snapshot.content_version(index);
   if (memory.use_version == version && memory.without_daemons == rules.ignore_daemon_sets)
     return memory.use;
-  const auto use = UtilizationOf(parts_.world, index, node, rules);
+  memory.use = UtilizationOf(parts_.world, index, node, rules);
+  memory.without_daemons = rules.ignore_daemon_sets;
   // Pods that are going stop counting by the clock.
-  const bool lasting = std::ranges::none_of(snapshot.pods_on(index), [&](cluster::PodIndex pod) {
-    return snapshot.pod(pod).terminating;
-  });
-  if (lasting) {
-    memory.use_version = version;
-    memory.without_daemons = rules.ignore_daemon_sets;
-    memory.use = use;
-  }
-  return use;
+  const bool lasting = std::ranges::none_of(
+      snapshot.pods_on(index), [&](cluster::PodIndex pod) { return snapshot.terminating(pod); });
+  memory.use_version = lasting ? version : 0;
+  return memory.use;
 }
 
-std::vector<std::string> ScaleDownPlanner::Candidates(View& view,
-                                                      const std::set<std::string>& delayed_groups) {
+const report::Utilization* ScaleDownPlanner::UseOf(cluster::NodeIndex index) const {
+  if (index >= node_memory_.size()) return nullptr;
+  const NodeMemory& memory = node_memory_[index];
+  return memory.judged_by_use == evaluation_ && memory.use ? &*memory.use : nullptr;
+}
+
+std::vector<uint32_t> ScaleDownPlanner::Candidates(View& view,
+                                                   const std::set<std::string>& delayed_groups) {
   held_.clear();
-  std::map<std::string, int> sizes;
-  std::map<std::string, int> minima;
-  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+  alone_.Forget();
+  struct Group {
+    bool known = false;  // the provider says how large it is
+    int size = 0;
+    int min = 0;
+    bool delayed = false;
+  };
+  std::unordered_map<std::string_view, Group> groups;
+  const std::vector<cloud::GroupInfo> infos = parts_.groups.Groups();
+  for (const cloud::GroupInfo& group : infos) {
     const auto target = parts_.groups.TargetSize(group.id);
     if (!target.ok()) continue;
-    sizes[group.id] = *target;
-    minima[group.id] = group.min_size;
+    groups[group.id] = {true, *target, group.min_size, delayed_groups.contains(group.id)};
   }
   // Empty nodes before others, among them those that need not be waited for; then what was unneeded
   // before.
   struct Ranked {
-    std::string name;
-    bool empty;
-    bool waits;
-    bool before;
+    uint32_t place;  // in view.nodes
+    int rank;        // the smaller the earlier
   };
-  std::set<std::string_view> unneeded_before;
-  for (const auto& [name, entry] : unneeded_) unneeded_before.insert(name);
+  cluster::Snapshot& snapshot = parts_.world.snapshot();
+  std::vector<uint8_t> unneeded_before(snapshot.node_bound(), 0);
+  for (const auto& [name, entry] : unneeded_) {
+    const cluster::NodeIndex index = snapshot.FindNode(name);
+    if (index != cluster::kNone) unneeded_before[index] = 1;
+  }
   std::vector<Ranked> ranked;
-  for (const NodeOf& of : view.nodes) {
-    const auto size = sizes.find(of.group);
-    const bool known = size != sizes.end();
-    if (!known || size->second <= minima[of.group] || delayed_groups.contains(of.group)) {
+  ranked.reserve(view.nodes.size());
+  for (uint32_t place = 0; place < view.nodes.size(); ++place) {
+    const ListedNode& of = view.nodes[place];
+    const auto found = groups.find(of.group);
+    const Group group = found == groups.end() ? Group{} : found->second;
+    if (!group.known || group.size <= group.min || group.delayed) {
       report::StayingNode held{.node = of.node->metadata.name, .group = of.group};
-      held.reason = of.group.empty()                   ? Unremovable::kNotAutoscaled
-                    : !known                           ? Unremovable::kUnexpectedError
-                    : size->second <= minima[of.group] ? Unremovable::kNodeGroupMinSizeReached
-                                                       : Unremovable::kGroupDelayed;
-      if (known) {
-        held.group_size = size->second;
-        held.group_min = minima[of.group];
+      held.reason = of.group.empty()          ? Unremovable::kNotAutoscaled
+                    : !group.known            ? Unremovable::kUnexpectedError
+                    : group.size <= group.min ? Unremovable::kNodeGroupMinSizeReached
+                                              : Unremovable::kGroupDelayed;
+      if (group.known) {
+        held.group_size = group.size;
+        held.group_min = group.min;
       }
       held_.push_back(std::move(held));
       continue;
     }
-    Ranked candidate{of.node->metadata.name, false, false,
-                     unneeded_before.contains(of.node->metadata.name)};
-    const cluster::NodeIndex index = parts_.world.snapshot().FindNode(candidate.name);
-    if (index != cluster::kNone) {
-      const Emptiness found = EmptinessOf(index, view.now);
-      candidate.empty = found.empty;
-      candidate.waits = found.waits;
+    Emptiness emptiness;
+    bool before = false;
+    if (snapshot.IsLive(of.index)) {
+      emptiness = EmptinessOf(of.index, view.now);
+      before = unneeded_before[of.index] != 0;
     }
-    ranked.push_back(std::move(candidate));
+    ranked.push_back(
+        {place, (emptiness.empty ? 0 : 4) + (emptiness.waits ? 2 : 0) + (before ? 0 : 1)});
   }
   for (const auto& comparer : parts_.slots.scale_down_order) comparer->ResetState();
-  std::ranges::stable_sort(ranked, [this](const Ranked& a, const Ranked& b) {
+  std::ranges::stable_sort(ranked, [&](const Ranked& a, const Ranked& b) {
     for (const auto& comparer : parts_.slots.scale_down_order) {
-      if (comparer->EarlierThan(a.name, b.name)) return true;
-      if (comparer->EarlierThan(b.name, a.name)) return false;
+      const std::string& left = view.nodes[a.place].node->metadata.name;
+      const std::string& right = view.nodes[b.place].node->metadata.name;
+      if (comparer->EarlierThan(left, right)) return true;
+      if (comparer->EarlierThan(right, left)) return false;
     }
-    if (a.empty != b.empty) return a.empty;
-    if (a.waits != b.waits) return !a.waits;
-    return a.before && !b.before;
+    return a.rank < b.rank;
   });
-  std::vector<std::string> names;
-  for (Ranked& candidate : ranked) names.push_back(std::move(candidate.name));
-  return names;
+  std::vector<uint32_t> places;
+  places.reserve(ranked.size());
+  for (const Ranked& candidate : ranked) places.push_back(candidate.place);
+  return places;
 }
 
-Unremovable ScaleDownPlanner::Ineligible(const View& view, const NodeOf& of,
-                                         std::optional<report::Utilization>& use) {
-  const model::Node& node = *of.node;
-  const cluster::NodeIndex index = parts_.world.snapshot().FindNode(node.metadata.name);
-  if (index == cluster::kNone) return Unremovable::kUnexpectedError;
-  if (recently_unremovable_.contains(node.metadata.name)) return Unremovable::kRecentlyUnremovable;
-  if (BeingDeleted(node, view.now)) return Unremovable::kCurrentlyBeingDeleted;
-  if (ScaleDownDisabled(node)) return Unremovable::kScaleDownDisabledAnnotation;
+const ScaleDownPlanner::NodeMemory& ScaleDownPlanner::Read(const ListedNode& of) {
+  NodeMemory& memory = MemoryOf(of.index);
+  const uint64_t version = parts_.world.snapshot().content_version(of.index);
+  if (memory.read_version == version && memory.read_from == of.node.get()) return memory;
+  memory.read_version = version;
+  memory.read_from = of.node.get();
+  memory.ready = ReadinessOf(*of.node).ready;
+  memory.disabled = ScaleDownDisabled(*of.node);
+  memory.going_since = TaintTime(*of.node, kToBeDeletedTaint);
+  memory.has_gpu = !gpu_label_.empty() && of.node->metadata.labels.contains(gpu_label_);
+  return memory;
+}
+
+Unremovable ScaleDownPlanner::Ineligible(const View& view, const ListedNode& of) {
+  if (!parts_.world.snapshot().IsLive(of.index)) return Unremovable::kUnexpectedError;
+  if (!recently_unremovable_.empty() && recently_unremovable_.contains(of.node->metadata.name)) {
+    return Unremovable::kRecentlyUnremovable;
+  }
+  const NodeMemory& read = Read(of);
+  if (read.going_since && view.now - *read.going_since < kDeletionTakesAtMost)
+    return Unremovable::kCurrentlyBeingDeleted;
+  if (read.disabled) return Unremovable::kScaleDownDisabledAnnotation;
   if (of.group.empty()) return Unremovable::kNotAutoscaled;
   const cloud::ScalingOptions& options = GroupOptions(of.group);
-  const std::string& gpu_label = gpu_label_;
-  use = UseOf(node, index,
-              {.ignore_daemon_sets = options.ignore_daemon_sets_utilization,
-               .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
-               .gpu_label = gpu_label,
-               .now = view.now});
+  const auto& use = ReckonUse(*of.node, of.index,
+                              {.ignore_daemon_sets = options.ignore_daemon_sets_utilization,
+                               .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
+                               .gpu_label = gpu_label_,
+                               .now = view.now});
   if (!use) return Unremovable::kUnexpectedError;
-  const auto known = use;
-  use.reset();  // upstream keeps the number only of nodes that get this far
-  if (!parts_.options.scale_down_unready_enabled && !ReadinessOf(node).ready) {
+  if (!parts_.options.scale_down_unready_enabled && !read.ready)
     return Unremovable::kScaleDownUnreadyDisabled;
-  }
-  use = known;
-  const bool has_gpu = !gpu_label.empty() && node.metadata.labels.contains(gpu_label);
-  const double threshold = has_gpu ? options.scale_down_gpu_utilization_threshold
-                                   : options.scale_down_utilization_threshold;
+  // Upstream keeps the number only of nodes that get this far.
+  MemoryOf(of.index).judged_by_use = evaluation_;
+  const double threshold = read.has_gpu ? options.scale_down_gpu_utilization_threshold
+                                        : options.scale_down_utilization_threshold;
   return use->value > threshold ? Unremovable::kNotUnderutilized : Unremovable::kNoReason;
 }
 
-void ScaleDownPlanner::DescribeIneligible(const View& view, const NodeOf& of,
-                                          report::StayingNode& staying) const {
+void ScaleDownPlanner::DescribeIneligible(const View& view, const ListedNode& of,
+                                          report::StayingNode& staying) {
   staying.group = of.group;
   if (staying.reason == Unremovable::kNotUnderutilized) {
     const cloud::ScalingOptions& options = GroupOptions(of.group);
-    const std::string& gpu_label = gpu_label_;
-    const bool has_gpu = !gpu_label.empty() && of.node->metadata.labels.contains(gpu_label);
-    staying.threshold = has_gpu ? options.scale_down_gpu_utilization_threshold
-                                : options.scale_down_utilization_threshold;
+    staying.threshold = Read(of).has_gpu ? options.scale_down_gpu_utilization_threshold
+                                         : options.scale_down_utilization_threshold;
   } else if (staying.reason == Unremovable::kRecentlyUnremovable) {
     const Remembered& remembered = recently_unremovable_.at(staying.node);
     staying.earlier = remembered.why.reason;
@@ -247,61 +263,54 @@ uint64_t ScaleDownPlanner::PodsFingerprint(cluster::NodeIndex index) const {
   return sum;
 }
 
-bool ScaleDownPlanner::FindPlaces(const NodeOf& of, cluster::NodeIndex index,
-                                  const std::vector<pack::PendingPod>& pods,
-                                  const std::vector<uint8_t>& destinations, TimePoint now,
-                                  Simulated& result) {
+bool ScaleDownPlanner::FindPlaces(cluster::NodeIndex index, const Moving& moving,
+                                  const std::vector<uint8_t>& destinations, Simulated& result) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
-  if (pods.empty()) {
+  if (moving.pods.empty()) {
     snapshot.RemoveNode(index);
     return true;
   }
-  for (const auto& pod : pods) {
-    if (snapshot.node_of(pod.index) != cluster::kNone) snapshot.Unplace(pod.index);
+  for (const cluster::PodIndex pod : moving.pods) {
+    if (snapshot.node_of(pod) != cluster::kNone) snapshot.Unplace(pod);
   }
-  // Empty and tainted, but still there: spread constraints count its domain.
-  model::Node ghost = *of.node;
-  const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-  ghost.spec.taints.push_back({.key = std::string(kToBeDeletedTaint),
-                               .value = std::to_string(seconds),
-                               .effect = "NoSchedule"});
   // What else runs on it goes with the machine and is not counted any more.
   const std::vector<cluster::PodIndex> rest(snapshot.pods_on(index).begin(),
                                             snapshot.pods_on(index).end());
   for (const cluster::PodIndex pod : rest) snapshot.Unplace(pod);
-  snapshot.UpdateNode(index, ghost);
+  // Empty and tainted, but still there: spread constraints count its domain.
+  snapshot.AddTaint(index, kGhostTaint);
   const pack::Placement placement = placer_.Place(
-      pods, {.accept = {.allowed = &destinations, .except = index}, .stop_at_first_failure = true});
+      moving.pods, [&](size_t i) -> const model::Pod& { return ObjectOf(moving.objects[i]); },
+      {.accept = {.allowed = &destinations, .except = index}, .stop_at_first_failure = true});
   if (!placement.all()) {
-    DescribeStuck(pods, placement, destinations, index, result.staying);
+    DescribeStuck(moving, placement, destinations, index, result.staying);
     return false;
   }
   result.removable.emplace();
-  for (const auto& pod : pods)
-    result.removable->destinations.push_back(snapshot.node_of(pod.index));
+  result.removable->destinations.reserve(moving.pods.size());
+  for (const cluster::PodIndex pod : moving.pods)
+    result.removable->destinations.push_back(snapshot.node_of(pod));
   snapshot.RemoveNode(index);
   return true;
 }
 
 // The first of the highest priority is the one that failed; what comes behind it was not tried.
-void ScaleDownPlanner::DescribeStuck(const std::vector<pack::PendingPod>& pods,
-                                     const pack::Placement& placement,
+void ScaleDownPlanner::DescribeStuck(const Moving& moving, const pack::Placement& placement,
                                      const std::vector<uint8_t>& destinations,
                                      cluster::NodeIndex except, report::StayingNode& staying) {
-  const pack::PendingPod* stuck = nullptr;
-  for (size_t i = 0; i < pods.size(); ++i) {
-    if (placement.placed[i] == 0 &&
-        (stuck == nullptr || model::PriorityOf(*pods[i].pod) > model::PriorityOf(*stuck->pod)))
-      stuck = &pods[i];
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
+  const auto priority_of = [&](size_t i) { return snapshot.spec(moving.pods[i]).priority; };
+  std::optional<size_t> stuck;
+  for (size_t i = 0; i < moving.pods.size(); ++i) {
+    if (placement.placed[i] == 0 && (!stuck || priority_of(i) > priority_of(*stuck))) stuck = i;
   }
-  if (stuck == nullptr) return;
-  staying.stuck_pod = stuck->pod;
+  if (!stuck) return;
+  staying.stuck_pod = parts_.world.EntryOf(moving.objects[*stuck])->pod;
   if (parts_.options.explain_checks >= 0) return;
   std::map<std::string, int> counts;
-  for (const cluster::NodeIndex node : parts_.world.snapshot().nodes()) {
+  for (const cluster::NodeIndex node : snapshot.nodes()) {
     if (node == except || node >= destinations.size() || destinations[node] == 0) continue;
-    const model::Verdict verdict = parts_.search.Check(stuck->index, node);
+    const model::Verdict verdict = parts_.search.Check(moving.pods[*stuck], node);
     for (const std::string& reason : verdict.reasons()) ++counts[reason];
   }
   staying.stuck_reasons.assign(counts.begin(), counts.end());
@@ -309,50 +318,47 @@ void ScaleDownPlanner::DescribeStuck(const std::vector<pack::PendingPod>& pods,
                            &std::pair<std::string, int>::second);
 }
 
-ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const NodeOf& of,
+ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const ListedNode& of,
                                                               std::vector<uint8_t>& destinations) {
   Simulated result;
   result.staying.node = of.node->metadata.name;
   cluster::Snapshot& snapshot = parts_.world.snapshot();
-  const cluster::NodeIndex index = snapshot.FindNode(of.node->metadata.name);
-  if (index == cluster::kNone) {
+  if (!snapshot.IsLive(of.index)) {
     result.staying.reason = Unremovable::kNoNodeInfo;
     return result;
   }
-  const IndexesToMove move = judged_.Sort(parts_.world, parts_.world.PodsInOrder(index),
-                                          {view.budgets, view.controllers, view.now});
-  const auto object = [this](cluster::PodIndex pod) -> const cluster::PodPtr& {
-    return parts_.world.EntryOf(pod)->pod;
-  };
+  parts_.world.PodsInOrder(of.index, pods_);
+  IndexesToMove move =
+      judged_.Sort(parts_.world, pods_, {view.budgets, view.controllers, view.now});
   if (move.blocking != cluster::kNone) {
     result.staying.reason = Unremovable::kBlockedByPod;
-    result.staying.blocking_pod = object(move.blocking);
+    result.staying.blocking_pod = parts_.world.EntryOf(move.blocking)->pod;
     result.staying.blocking_reason = ToString(move.blocked_by.reason);
     result.staying.detail = move.blocked_by.text;
     return result;
   }
-  std::vector<pack::PendingPod> moving;
-  moving.reserve(move.movable.size());
-  for (const cluster::PodIndex pod : move.movable) moving.push_back({object(pod), pod});
+  Moving moving{move.movable, std::move(move.movable)};
   {
     auto fork = snapshot.Fork();
-    if (tpus_.Any(moving, snapshot)) {
-      for (const auto& pod : moving) snapshot.Unplace(pod.index);
-      tpus_.Forget(moving, snapshot);
+    const auto object_of = [this](cluster::PodIndex pod) -> const model::Pod& {
+      return ObjectOf(pod);
+    };
+    if (tpus_.Any(moving.pods, snapshot, object_of)) {
+      for (const cluster::PodIndex pod : moving.pods) snapshot.Unplace(pod);
+      tpus_.Forget(moving.pods, snapshot, object_of);
     }
-    if (!FindPlaces(of, index, moving, destinations, view.now, result)) {
+    if (!FindPlaces(of.index, moving, destinations, result)) {
       result.staying.reason = Unremovable::kNoPlaceToMovePods;
       return result;
     }
     fork.Commit();  // later candidates see the moved pods and the missing node
   }
-  RemovableNode removable{.node = of.node->metadata.name, .group = of.group};
+  RemovableNode removable{.node = of.node->metadata.name,
+                          .group = of.group,
+                          .to_reschedule = std::move(moving.objects),
+                          .daemon_set = std::move(move.daemon_set),
+                          .on_completion = std::move(move.on_completion)};
   if (result.removable) removable.destinations = std::move(result.removable->destinations);
-  removable.to_reschedule.reserve(moving.size());
-  for (auto& pod : moving) removable.to_reschedule.push_back(std::move(pod.pod));
-  for (const cluster::PodIndex pod : move.daemon_set) removable.daemon_set.push_back(object(pod));
-  for (const cluster::PodIndex pod : move.on_completion)
-    removable.on_completion.push_back(object(pod));
   result.removable = std::move(removable);
   return result;
 }
@@ -370,13 +376,12 @@ int ScaleDownPlanner::UnneededLimit() const {
 void ScaleDownPlanner::NarrowDestinations(const View& view, std::vector<uint8_t>& destinations) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
   std::vector<std::string> standard;
-  for (const NodeOf& of : view.nodes) {
-    const cluster::NodeIndex index = snapshot.FindNode(of.node->metadata.name);
-    if (index != cluster::kNone && destinations[index] != 0)
+  for (const ListedNode& of : view.nodes) {
+    if (snapshot.IsLive(of.index) && destinations[of.index] != 0)
       standard.push_back(of.node->metadata.name);
   }
   const auto narrowed =
-      parts_.slots.scale_down_node->Destinations(std::move(standard), view.listed, *view.pass);
+      parts_.slots.scale_down_node->Destinations(std::move(standard), view.nodes, *view.pass);
   std::vector<uint8_t> asked(destinations.size(), 0);  // an error: no node takes anything
   if (narrowed.ok()) {
     for (const std::string& name : *narrowed) {
@@ -387,31 +392,51 @@ void ScaleDownPlanner::NarrowDestinations(const View& view, std::vector<uint8_t>
   destinations = std::move(asked);
 }
 
-void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& candidates) {
+// Of several reasons the last one counts.
+void ScaleDownPlanner::Keep(cluster::NodeIndex index, report::StayingNode staying) {
+  if (const report::Utilization* use = UseOf(index)) staying.utilization = *use;
+  if (index == cluster::kNone) {  // rare enough to be looked for
+    const auto known = std::ranges::find(staying_, staying.node, &report::StayingNode::node);
+    known == staying_.end() ? staying_.push_back(std::move(staying)) : void(*known = staying);
+    return;
+  }
+  NodeMemory& memory = MemoryOf(index);
+  if (memory.stays_in == evaluation_) {
+    staying_[memory.staying] = std::move(staying);
+    return;
+  }
+  memory.stays_in = evaluation_;
+  memory.staying = static_cast<uint32_t>(staying_.size());
+  staying_.push_back(std::move(staying));
+}
+
+void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candidates) {
   shortest_interval_ = std::min(shortest_interval_, view.now - last_evaluation_);
   last_evaluation_ = view.now;
+  ++evaluation_;
   cluster::Snapshot& snapshot = parts_.world.snapshot();
   const auto evaluation = snapshot.Fork();  // reverted at the end, whatever was found
 
-  std::vector<uint8_t> destinations(snapshot.node_bound(), 0);
-  std::unordered_map<std::string_view, const NodeOf*> by_name;
-  by_name.reserve(view.nodes.size());
   std::unordered_set<std::string_view> deleting(view.deleting.empty.begin(),
                                                 view.deleting.empty.end());
   deleting.insert(view.deleting.drained.begin(), view.deleting.drained.end());
-  for (const NodeOf& of : view.nodes) {
-    by_name.emplace(of.node->metadata.name, &of);
-    const cluster::NodeIndex index = snapshot.FindNode(of.node->metadata.name);
-    if (index != cluster::kNone && !deleting.contains(of.node->metadata.name))
-      destinations[index] = 1;
+  const auto being_deleted = [&](const ListedNode& of) {
+    return !deleting.empty() && deleting.contains(of.node->metadata.name);
+  };
+  std::vector<uint8_t> destinations(snapshot.node_bound(), 0);
+  for (const ListedNode& of : view.nodes) {
+    if (snapshot.IsLive(of.index) && !being_deleted(of)) destinations[of.index] = 1;
   }
-  gpu_label_ = parts_.groups.GpuLabel();
+  if (std::string gpu_label = parts_.groups.GpuLabel(); gpu_label != gpu_label_) {
+    gpu_label_ = std::move(gpu_label);
+    node_memory_.clear();  // which nodes are judged by their GPUs is part of it
+  }
   group_options_.clear();
   if (parts_.slots.scale_down_node) NarrowDestinations(view, destinations);
 
   judged_.Forget();
   staying_.clear();
-  utilization_.clear();
+  staying_.reserve(candidates.size());
   std::erase_if(recently_unremovable_, [&](const auto& entry) {
     const cluster::NodeIndex index = snapshot.FindNode(entry.first);
     if (index == cluster::kNone || entry.second.until <= view.now) return true;
@@ -419,56 +444,51 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& cand
            entry.second.pods != PodsFingerprint(index);
   });
 
-  std::vector<const NodeOf*> eligible;
-  for (const std::string& name : candidates) {
-    const NodeOf& of = *by_name.at(name);
-    if (deleting.contains(name)) {
+  std::vector<const ListedNode*> eligible;
+  for (const uint32_t place : candidates) {
+    const ListedNode& of = view.nodes[place];
+    const std::string& name = of.node->metadata.name;
+    if (being_deleted(of)) {
       held_.push_back(
           {.node = name, .reason = Unremovable::kCurrentlyBeingDeleted, .group = of.group});
       continue;
     }
-    std::optional<report::Utilization> use;
-    const Unremovable reason = Ineligible(view, of, use);
-    if (use) utilization_[name] = *use;
+    const Unremovable reason = Ineligible(view, of);
     if (reason == Unremovable::kNoReason) {
       eligible.push_back(&of);
     } else {
-      report::StayingNode& staying = staying_[name];
-      staying.node = name;
-      staying.reason = reason;
+      report::StayingNode staying{.node = name, .reason = reason};
       DescribeIneligible(view, of, staying);
+      Keep(of.index, std::move(staying));
     }
   }
 
   const TimePoint deadline = parts_.clock.Now() + parts_.options.scale_down_simulation_timeout;
-  std::vector<RemovableNode> removable;
+  std::vector<Removable> removable;
   int atomic = 0;
   size_t looked_at = 0;
-  for (const NodeOf* of : eligible) {
+  for (const ListedNode* of : eligible) {
     if (parts_.clock.Now() > deadline) break;
     if (!parts_.options.deviations.scan_all_candidates &&
         static_cast<int>(removable.size()) - atomic >= UnneededLimit()) {
       break;
     }
     ++looked_at;
-    const cluster::NodeIndex index = snapshot.FindNode(of->node->metadata.name);
-    const uint64_t fingerprint = index == cluster::kNone ? 0 : PodsFingerprint(index);
+    const bool live = snapshot.IsLive(of->index);
+    const uint64_t fingerprint = live ? PodsFingerprint(of->index) : 0;
     Simulated simulated = SimulateRemoval(view, *of, destinations);
     if (!simulated.removable) {
       simulated.staying.group = of->group;
       recently_unremovable_[of->node->metadata.name] = {
           view.now + parts_.options.unremovable_node_recheck_timeout, fingerprint, view.now,
           simulated.staying};
-      staying_[of->node->metadata.name] = std::move(simulated.staying);
+      Keep(of->index, std::move(simulated.staying));
       continue;
     }
-    std::vector<const model::Pod*> moving;
-    for (const auto& pod : simulated.removable->to_reschedule) moving.push_back(pod.get());
-    simulated.removable->risky = !view.budgets.CanRemove(moving).in_parallel;
-    view.budgets.Remove(moving);
-    if (index != cluster::kNone) destinations[index] = 0;
-    if (parts_.options_of(of->group).zero_or_max_node_scaling) ++atomic;
-    removable.push_back(std::move(*simulated.removable));
+    UseBudgets(view.budgets, *simulated.removable);
+    if (live) destinations[of->index] = 0;
+    if (GroupOptions(of->group).zero_or_max_node_scaling) ++atomic;
+    removable.push_back({of, std::move(*simulated.removable)});
   }
   for (; looked_at < eligible.size(); ++looked_at) {
     held_.push_back({.node = eligible[looked_at]->node->metadata.name,
@@ -476,34 +496,43 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<std::string>& cand
                      .detail = "was not looked at: a pass looks at so many nodes, for so long",
                      .group = eligible[looked_at]->group});
   }
-  UpdateUnneeded(view, std::move(removable));
+  UpdateUnneeded(view.now, std::move(removable));
   placer_.NextRun();
 }
 
-void ScaleDownPlanner::UpdateUnneeded(const View& view, std::vector<RemovableNode> removable) {
-  std::map<std::string, TimePoint> since;
+void ScaleDownPlanner::UseBudgets(PdbTracker& budgets, RemovableNode& node) const {
+  if (budgets.empty()) return;
+  std::vector<const model::Pod*> moving;
+  moving.reserve(node.to_reschedule.size());
+  for (const cluster::PodIndex pod : node.to_reschedule) moving.push_back(&ObjectOf(pod));
+  node.risky = !budgets.CanRemove(moving).in_parallel;
+  budgets.Remove(moving);
+}
+
+void ScaleDownPlanner::UpdateUnneeded(TimePoint now, std::vector<Removable> removable) {
+  std::unordered_map<std::string_view, TimePoint> since;
   for (const auto& [name, entry] : unneeded_) since[name] = entry.since;
-  std::unordered_map<std::string_view, const NodeOf*> by_name;
-  for (const NodeOf& of : view.nodes) by_name.emplace(of.node->metadata.name, &of);
   std::vector<std::pair<std::string, Entry>> updated;
-  for (RemovableNode& node : removable) {
-    const std::string name = node.node;
+  updated.reserve(removable.size());
+  for (Removable& found : removable) {
+    const std::string& name = found.of->node->metadata.name;
     const auto before = since.find(name);
-    const cloud::ScalingOptions options = parts_.options_of(node.group);
+    const cloud::ScalingOptions& options = GroupOptions(found.of->group);
     Entry entry;
-    entry.since = before == since.end() ? view.now : before->second;
-    entry.node = by_name.at(name)->node;
-    entry.ready = ReadinessOf(*entry.node).ready;
+    entry.since = before == since.end() ? now : before->second;
+    entry.node = found.of->node;
+    entry.ready = Read(*found.of).ready;
     entry.threshold =
         entry.ready ? options.scale_down_unneeded_time : options.scale_down_unready_time;
-    entry.removable = std::move(node);
+    entry.removable = std::move(found.node);
+    entry.drained = !entry.removable.to_reschedule.empty();
     updated.emplace_back(name, std::move(entry));
   }
   unneeded_ = std::move(updated);
 }
 
 Unremovable ScaleDownPlanner::MayGo(const View& view, const Entry& entry, Quotas& minima,
-                                    std::map<std::string, int>& sizes) {
+                                    std::map<std::string, SizeLeft>& sizes) {
   if (ScaleDownDisabled(*entry.node)) return Unremovable::kScaleDownDisabledAnnotation;
   if (entry.threshold > Duration::zero() && !(entry.since + entry.threshold < view.now)) {
     return entry.ready ? Unremovable::kNotUnneededLongEnough : Unremovable::kNotUnreadyLongEnough;
@@ -512,16 +541,12 @@ Unremovable ScaleDownPlanner::MayGo(const View& view, const Entry& entry, Quotas
   if (group.empty()) return Unremovable::kNotAutoscaled;
   const auto size = sizes.find(group);
   if (size == sizes.end()) return Unremovable::kUnexpectedError;
-  const auto groups = parts_.groups.Groups();
-  const auto info = std::ranges::find(groups, group, &cloud::GroupInfo::id);
-  if (info == groups.end()) return Unremovable::kNotAutoscaled;
-  if (size->second - view.deleting.InGroup(group) <= info->min_size) {
+  if (size->second.size - view.deleting.InGroup(group) <= size->second.min)
     return Unremovable::kNodeGroupMinSizeReached;
-  }
   if (!minima.Consume({entry.node.get(), group}, 1).exceeded.empty()) {
     return Unremovable::kMinimalResourceLimitExceeded;
   }
-  --size->second;
+  --size->second.size;
   return Unremovable::kNoReason;
 }
 
@@ -538,7 +563,7 @@ void ScaleDownPlanner::KeepAtomicGroupsWhole(const View& view, std::vector<Remov
     if (instances.ok()) {
       std::set<std::string_view> ids;
       for (const auto& instance : *instances) ids.insert(instance.id);
-      for (const NodeOf& of : view.nodes)
+      for (const ListedNode& of : view.nodes)
         registered += ids.contains(of.node->spec.provider_id) ? 1 : 0;
     }
     if (registered != count) broken.insert(group);
@@ -548,7 +573,7 @@ void ScaleDownPlanner::KeepAtomicGroupsWhole(const View& view, std::vector<Remov
   for (RemovableNode& node : nodes) {
     if (broken.contains(node.group)) {
       Stays(node.node, Unremovable::kAtomicScaleDownFailed, "not every node of the group can go");
-    } else if (parts_.options_of(node.group).zero_or_max_node_scaling) {
+    } else if (GroupOptions(node.group).zero_or_max_node_scaling) {
       atomic.push_back(std::move(node));
     } else {
       kept.push_back(std::move(node));
@@ -595,31 +620,46 @@ void ScaleDownPlanner::AskProcessor(const View& view, std::vector<RemovableNode>
   });
 }
 
+namespace {
+
+// The node with its lists of pods; what stays behind is its name.
+RemovableNode TakeOut(RemovableNode& node) {
+  RemovableNode taken = std::move(node);
+  node.node = taken.node;
+  node.group = taken.group;
+  return taken;
+}
+
+}  // namespace
+
 NodesToDelete ScaleDownPlanner::Choose(const View& view) {
   Quotas minima = Quotas::ToMinima(parts_.options, view.all_nodes, parts_.groups.GpuLabel(),
                                    DevicesFrom(parts_.slots, parts_.groups.GpuLabel()));
-  std::map<std::string, int> sizes;
+  std::map<std::string, SizeLeft> sizes;
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
     const auto target = parts_.groups.TargetSize(group.id);
-    if (target.ok()) sizes[group.id] = *target;
+    if (target.ok()) sizes[group.id] = {*target, group.min_size};
   }
   std::vector<RemovableNode> empty;
   std::vector<RemovableNode> safe;
   std::vector<RemovableNode> risky;
   for (const bool drained : {false, true}) {
-    for (const auto& [name, entry] : unneeded_) {
-      if (entry.removable.to_reschedule.empty() == drained) continue;
+    for (auto& [name, entry] : unneeded_) {
+      if (entry.drained != drained) continue;
       const Unremovable reason = MayGo(view, entry, minima, sizes);
       if (reason != Unremovable::kNoReason) {
-        Stays(name, reason, "");
-        report::StayingNode& staying = staying_[name];
+        report::StayingNode staying{.node = name, .reason = reason};
         staying.group = entry.removable.group;
         staying.waited = view.now - entry.since;
         staying.wait = entry.threshold;
         if (const auto size = sizes.find(staying.group); size != sizes.end())
-          staying.group_size = size->second - view.deleting.InGroup(staying.group);
+          staying.group_size = size->second.size - view.deleting.InGroup(staying.group);
+        Keep(parts_.world.snapshot().FindNode(name), std::move(staying));
       } else {
-        (!drained ? empty : entry.removable.risky ? risky : safe).push_back(entry.removable);
+        (!drained                ? empty
+         : entry.removable.risky ? risky
+                                 : safe)
+            .push_back(TakeOut(entry.removable));
       }
     }
   }
@@ -645,7 +685,8 @@ NodesToDelete ScaleDownPlanner::Choose(const View& view) {
 }
 
 void ScaleDownPlanner::Stays(const std::string& node, Unremovable reason, std::string detail) {
-  staying_[node] = {.node = node, .reason = reason, .detail = std::move(detail)};
+  Keep(parts_.world.snapshot().FindNode(node),
+       {.node = node, .reason = reason, .detail = std::move(detail)});
 }
 
 void ScaleDownPlanner::HoldUnneeded(std::string_view why, Duration wait, TimePoint now) {
@@ -663,16 +704,6 @@ std::vector<std::string> ScaleDownPlanner::Unneeded() const {
   std::vector<std::string> names;
   for (const auto& [name, entry] : unneeded_) names.push_back(name);
   return names;
-}
-
-std::vector<report::StayingNode> ScaleDownPlanner::Staying() const {
-  std::vector<report::StayingNode> all;
-  for (const auto& [name, staying] : staying_) {
-    all.push_back(staying);
-    const auto use = utilization_.find(name);
-    if (use != utilization_.end()) all.back().utilization = use->second;
-  }
-  return all;
 }
 
 std::optional<TimePoint> ScaleDownPlanner::UnneededSince(std::string_view node) const {

@@ -15,6 +15,7 @@
 #include "autoscale/cluster_state.h"
 #include "autoscale/drain_memory.h"
 #include "autoscale/drain_rules.h"
+#include "autoscale/listed_node.h"
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
 #include "autoscale/quotas.h"
@@ -35,13 +36,14 @@ struct DeletionsInProgress {
   int InGroup(std::string_view group) const;
 };
 
-// A node that could go, with what would become of its pods.
+// A node that could go, with what would become of its pods. The indexes are good for the pass that
+// found it; objects would be touched for every pod of every node, and few are asked for.
 struct RemovableNode {
   std::string node;
   std::string group;
-  std::vector<cluster::PodPtr> to_reschedule;
-  std::vector<cluster::PodPtr> daemon_set;
-  std::vector<cluster::PodPtr> on_completion;
+  std::vector<cluster::PodIndex> to_reschedule;
+  std::vector<cluster::PodIndex> daemon_set;
+  std::vector<cluster::PodIndex> on_completion;
   bool risky = false;  // its pods cannot all go at once under their budgets
   std::vector<cluster::NodeIndex> destinations = {};  // of to_reschedule, as the plan has it
 };
@@ -64,40 +66,41 @@ class ScaleDownPlanner {
   };
   explicit ScaleDownPlanner(Parts parts);
 
-  struct NodeOf {
-    cluster::NodePtr node;  // after readiness overrides
-    std::string group;
-  };
   struct View {
-    std::vector<NodeOf> nodes;  // registered ones; stand-ins are neither candidates nor listed here
-    std::vector<Quotas::NodeOf> all_nodes;  // with stand-ins: what minimal limits are reckoned from
+    // Registered ones; stand-ins are neither candidates nor listed here.
+    const std::vector<ListedNode>& nodes;
+    // With stand-ins: what minimal limits are reckoned from.
+    const std::vector<Quotas::NodeOf>& all_nodes;
     PdbTracker budgets;
     const Controllers* controllers = nullptr;
     DeletionsInProgress deleting;
     TimePoint now;
-    // For processors.
-    std::vector<ListedNode> listed = {};
-    const PassView* pass = nullptr;
+    const PassView* pass = nullptr;  // for processors
   };
 
   // Takes over timers from soft taints that an earlier process left; once, at the start.
   // `taints_are_fresh`: who set them was alive a moment ago, so that they count whatever their age.
-  void Adopt(const std::vector<NodeOf>& nodes, bool taints_are_fresh, TimePoint now);
+  void Adopt(const std::vector<ListedNode>& nodes, bool taints_are_fresh, TimePoint now);
 
-  // Groups that are not to be touched for a while (--scale-down-delay-type-local) are left out by
-  // the caller.
-  std::vector<std::string> Candidates(View& view, const std::set<std::string>& delayed_groups);
+  // Places in view.nodes, the first to be tried first. Groups that are not to be touched for a
+  // while (--scale-down-delay-type-local) are named by the caller.
+  std::vector<uint32_t> Candidates(View& view, const std::set<std::string>& delayed_groups);
   // The unneeded nodes of now. Keeps `view.budgets` reduced by what would be evicted.
-  void Evaluate(View& view, const std::vector<std::string>& candidates);
-  // Of the unneeded ones, those whose time has come and that no limit keeps.
+  void Evaluate(View& view, const std::vector<uint32_t>& candidates);
+  // Of the unneeded ones, those whose time has come and that no limit keeps. Once per evaluation:
+  // the lists of pods go with them.
   NodesToDelete Choose(const View& view);
+  // How full the node was found by the last evaluation, if it got that far.
+  const report::Utilization* UseOf(cluster::NodeIndex index) const;
+  // For the report: kinds of pods that nobody moves.
+  PodTraits& traits() { return traits_; }
 
   void ForgetUnneeded() { unneeded_.clear(); }
   std::vector<std::string> Unneeded() const;  // in the order in which they were found
-  std::vector<report::StayingNode> Staying() const;
+  const std::vector<report::StayingNode>& Staying() const { return staying_; }  // likewise
   std::optional<TimePoint> UnneededSince(std::string_view node) const;
   TimePoint last_evaluation() const { return last_evaluation_; }
-  // A fuse or a failure kept it.
+  // A fuse or a failure kept it. In the same pass as the evaluation.
   void Stays(const std::string& node, report::Unremovable reason, std::string detail);
   // Nodes that upstream keeps without a reason: what was no candidate, and what the pass adds.
   void Holds(report::StayingNode node) { held_.push_back(std::move(node)); }
@@ -111,23 +114,35 @@ class ScaleDownPlanner {
     TimePoint since;
     Duration threshold{};
     bool ready = false;
+    bool drained = false;  // it has pods to move
     cluster::NodePtr node;
+  };
+  struct Removable {
+    const ListedNode* of;
+    RemovableNode node;
+  };
+  struct SizeLeft {  // of a group, while nodes are chosen
+    int size;
+    int min;
   };
   struct Simulated {
     std::optional<RemovableNode> removable;
     report::StayingNode staying;
   };
 
-  report::Unremovable Ineligible(const View& view, const NodeOf& of,
-                                 std::optional<report::Utilization>& use);
-  Simulated SimulateRemoval(View& view, const NodeOf& of, std::vector<uint8_t>& destinations);
-  bool FindPlaces(const NodeOf& of, cluster::NodeIndex index,
-                  const std::vector<pack::PendingPod>& pods,
-                  const std::vector<uint8_t>& destinations, TimePoint now, Simulated& result);
-  void DescribeStuck(const std::vector<pack::PendingPod>& pods, const pack::Placement& placement,
+  report::Unremovable Ineligible(const View& view, const ListedNode& of);
+  Simulated SimulateRemoval(View& view, const ListedNode& of, std::vector<uint8_t>& destinations);
+  // `pods` are the snapshot's; `objects` those that stand behind them, place by place.
+  struct Moving {
+    std::vector<cluster::PodIndex> pods;
+    std::vector<cluster::PodIndex> objects;
+  };
+  bool FindPlaces(cluster::NodeIndex index, const Moving& moving,
+                  const std::vector<uint8_t>& destinations, Simulated& result);
+  void DescribeStuck(const Moving& moving, const pack::Placement& placement,
                      const std::vector<uint8_t>& destinations, cluster::NodeIndex except,
                      report::StayingNode& staying);
-  void DescribeIneligible(const View& view, const NodeOf& of, report::StayingNode& staying) const;
+  void DescribeIneligible(const View& view, const ListedNode& of, report::StayingNode& staying);
   // What was worked out about a node and holds until something about it or its pods changes.
   struct Emptiness {
     bool empty = false;  // nothing on it has to move
@@ -139,24 +154,44 @@ class ScaleDownPlanner {
     uint64_t use_version = 0;
     bool without_daemons = false;
     std::optional<report::Utilization> use;
+    // Read off an object.
+    uint64_t read_version = 0;
+    const model::Node* read_from = nullptr;
+    bool ready = false;
+    bool disabled = false;
+    bool has_gpu = false;
+    std::optional<TimePoint> going_since;
+    // Of one evaluation (its number), void in others.
+    uint64_t judged_by_use = 0;  // its utilization has counted
+    uint64_t stays_in = 0;       // there is an entry in staying_,
+    uint32_t staying = 0;        // this one
   };
   const cloud::ScalingOptions& GroupOptions(const std::string& group) const;
   NodeMemory& MemoryOf(cluster::NodeIndex index);
   Emptiness EmptinessOf(cluster::NodeIndex index, TimePoint now);
-  std::optional<report::Utilization> UseOf(const model::Node& node, cluster::NodeIndex index,
-                                           const UtilizationRules& rules);
+  const std::optional<report::Utilization>& ReckonUse(const model::Node& node,
+                                                      cluster::NodeIndex index,
+                                                      const UtilizationRules& rules);
+  const model::Pod& ObjectOf(cluster::PodIndex pod) const {
+    return *parts_.world.EntryOf(pod)->pod;
+  }
+  const NodeMemory& Read(const ListedNode& of);  // what its object says
+  void Keep(cluster::NodeIndex index, report::StayingNode staying);
+  void UseBudgets(PdbTracker& budgets, RemovableNode& node) const;
   report::Unremovable MayGo(const View& view, const Entry& entry, Quotas& minima,
-                            std::map<std::string, int>& sizes);
+                            std::map<std::string, SizeLeft>& sizes);
   void NarrowDestinations(const View& view, std::vector<uint8_t>& destinations);
   void AskProcessor(const View& view, std::vector<RemovableNode>& nodes);
   void KeepAtomicGroupsWhole(const View& view, std::vector<RemovableNode>& nodes);
   int UnneededLimit() const;
-  void UpdateUnneeded(const View& view, std::vector<RemovableNode> removable);
+  void UpdateUnneeded(TimePoint now, std::vector<Removable> removable);
   uint64_t PodsFingerprint(cluster::NodeIndex index) const;
 
   Parts parts_;
   std::vector<DrainRule> rules_;
   DrainMemory judged_;
+  DrainMemory alone_;  // without budgets and controllers: whether a node is empty
+  PodTraits traits_;
   std::vector<NodeMemory> node_memory_;  // by node index
   pack::Placer placer_;
   TpuRequests tpus_;
@@ -167,13 +202,14 @@ class ScaleDownPlanner {
     TimePoint found{};
     report::StayingNode why = {};
   };
-  std::map<std::string, Remembered> recently_unremovable_;
-  std::map<std::string, report::StayingNode> staying_;
+  std::unordered_map<std::string, Remembered> recently_unremovable_;
+  std::vector<report::StayingNode> staying_;  // as found; node_memory_ leads to them
   std::vector<report::StayingNode> held_;
-  std::unordered_map<std::string, report::Utilization> utilization_;
+  std::vector<cluster::PodIndex> pods_;  // of the node that is looked at
   // Of the evaluation that goes on.
+  uint64_t evaluation_ = 0;
   std::string gpu_label_;
-  mutable std::map<std::string, cloud::ScalingOptions> group_options_;
+  mutable std::unordered_map<std::string, cloud::ScalingOptions> group_options_;
   TimePoint last_evaluation_;
   Duration shortest_interval_;
 };

@@ -227,6 +227,7 @@ void ScaleUpPlanner::AskGroup(const NodeTemplate& node_template,
 void ScaleUpPlanner::FindTakers(Draft& draft) {
   for (const std::string& group : draft.valid) {
     std::vector<const pack::PodKind*> takers;
+    takers.reserve(draft.plan.kinds.size());
     const auto tell = [&](ScaleUpPlan::Kind& kind, model::Verdict verdict) {
       if (verdict.yes()) {
         takers.push_back(&kind.pods);
@@ -323,6 +324,7 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
       expand::Option option{
           .group = group, .node_count = estimate.nodes, .node = &node_template->node};
       option.exists = !draft.absent.contains(group);
+      option.pods.reserve(estimate.pods.size());
       for (const pack::PendingPod* pod : estimate.pods) option.pods.push_back(pod->pod.get());
       if (parts_.options_of(group).zero_or_max_node_scaling) {
         const int max = draft.info(group).max_size;
@@ -404,7 +406,9 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   ScaleUpPlan& plan = draft.plan;
   plan.all_or_nothing = all_or_nothing;
   const TimePoint began = parts_.clock.Now();
-  for (auto& kind : pack::GroupEquivalent(pods)) plan.kinds.push_back({.pods = std::move(kind)});
+  auto kinds = pack::GroupEquivalent(pods, &parts_.search.snapshot());
+  plan.kinds.reserve(kinds.size());
+  for (auto& kind : kinds) plan.kinds.push_back({.pods = std::move(kind)});
   plan.report.took.push_back({"scaleUp:buildPodEquivalenceGroups", parts_.clock.Now() - began});
   plan.skipped = std::make_shared<const Reasons>();
   draft.node_count = nodes.size();
@@ -452,12 +456,14 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   plan.chosen = best.group;
   plan.report.chosen = best.group;
   plan.report.by_lot = choice.by_lot;
-  const std::unordered_set<const model::Pod*> helped(best.pods.begin(), best.pods.end(),
-                                                     best.pods.size());
-  plan.report.triggered.reserve(helped.size());
+  const bool all_helped = best.pods.size() == pods.size();
+  std::unordered_set<const model::Pod*> helped;
+  if (!all_helped) helped.insert(best.pods.begin(), best.pods.end());
+  plan.report.triggered.reserve(best.pods.size());
   for (const auto& kind : plan.kinds) {
     for (const auto& pending : kind.pods) {
-      if (helped.contains(pending.pod.get())) plan.report.triggered.push_back(pending.pod);
+      if (all_helped || helped.contains(pending.pod.get()))
+        plan.report.triggered.push_back(pending.pod);
     }
   }
   int wanted = best.node_count;

@@ -119,19 +119,19 @@ Templates::Templates(const Options& options, cloud::NodeGroups& groups, Rng& rng
 
 std::string Templates::Suffix() { return std::to_string(rng_.Next() >> 1); }
 
-void Templates::Recompute(const std::vector<NodeOf>& nodes, const PodsOf& pods_of,
+void Templates::Recompute(const std::vector<ListedNode>& nodes, const PodsOf& pods_of,
                           const std::vector<std::shared_ptr<const model::DaemonSet>>& daemon_sets,
                           TimePoint now) {
   current_.clear();
   problems_.clear();
-  const auto from_node = [&](const NodeOf& of) {
+  const auto from_node = [&](const ListedNode& of) {
     const TemplateSource source{of.node.get(), pods_of(*of.node)};
     return std::make_shared<const NodeTemplate>(
         MakeTemplate(source, of.group, daemon_sets,
                      options_.force_ds ? MissingDaemonSets::kAll : MissingDaemonSets::kCriticalOnly,
                      taints_, options_.scale_from_unschedulable, Suffix()));
   };
-  for (const NodeOf& of : nodes) {
+  for (const ListedNode& of : nodes) {
     if (of.group.empty() || current_.contains(of.group) || !IsGoodSource(*of.node, now)) continue;
     current_[of.group] = from_node(of);
     remembered_[of.group] = {current_[of.group], now};
@@ -163,7 +163,7 @@ void Templates::Recompute(const std::vector<NodeOf>& nodes, const PodsOf& pods_o
   std::erase_if(remembered_, [&](const auto& entry) { return !existing.contains(entry.first); });
 
   // The last resort: a node in trouble is still a node of the right kind.
-  for (const NodeOf& of : nodes) {
+  for (const ListedNode& of : nodes) {
     if (of.group.empty() || current_.contains(of.group)) continue;
     current_[of.group] = from_node(of);
   }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "autoscale/listed_node.h"
 #include "autoscale/options.h"
 #include "autoscale/taints.h"
 #include "base/rng.h"
@@ -60,13 +61,9 @@ class Templates {
  public:
   Templates(const Options& options, cloud::NodeGroups& groups, Rng& rng);
 
-  struct NodeOf {
-    std::shared_ptr<const model::Node> node;
-    std::string group;
-  };
   // `pods_of` lists what runs on a node, in node order.
   using PodsOf = std::function<std::vector<const model::Pod*>(const model::Node&)>;
-  void Recompute(const std::vector<NodeOf>& nodes, const PodsOf& pods_of,
+  void Recompute(const std::vector<ListedNode>& nodes, const PodsOf& pods_of,
                  const std::vector<std::shared_ptr<const model::DaemonSet>>& daemon_sets,
                  TimePoint now);
 

@@ -31,21 +31,32 @@ model::Pod Without(model::Pod pod) {
 
 }  // namespace
 
-bool TpuRequests::Asks(const pack::PendingPod& pod, const cluster::Snapshot& snapshot) {
-  const size_t spec = snapshot.pod(pod.index).spec_id;
+bool TpuRequests::Asks(cluster::PodIndex pod, const cluster::Snapshot& snapshot,
+                       const ObjectOf& object_of) {
+  const size_t spec = snapshot.spec_id(pod);
   if (spec >= known_.size()) known_.resize(spec + 1, 0);
-  if (known_[spec] == 0) known_[spec] = Requests(*pod.pod) ? 2 : 1;
+  if (known_[spec] == 0) known_[spec] = Requests(object_of(pod)) ? 2 : 1;
   return known_[spec] == 2;
 }
 
-bool TpuRequests::Any(const std::vector<pack::PendingPod>& pods,
-                      const cluster::Snapshot& snapshot) {
-  return std::ranges::any_of(pods, [&](const auto& pod) { return Asks(pod, snapshot); });
+bool TpuRequests::Any(const std::vector<cluster::PodIndex>& pods, const cluster::Snapshot& snapshot,
+                      const ObjectOf& object_of) {
+  return std::ranges::any_of(pods,
+                             [&](cluster::PodIndex pod) { return Asks(pod, snapshot, object_of); });
+}
+
+void TpuRequests::Forget(std::vector<cluster::PodIndex>& pods, cluster::Snapshot& snapshot,
+                         const ObjectOf& object_of) {
+  for (cluster::PodIndex& pod : pods) {
+    if (Asks(pod, snapshot, object_of)) pod = snapshot.AddPod(Without(object_of(pod)));
+  }
 }
 
 void TpuRequests::Forget(std::vector<pack::PendingPod>& pods, cluster::Snapshot& snapshot) {
-  for (pack::PendingPod& pod : pods) {
-    if (Asks(pod, snapshot)) pod.index = snapshot.AddPod(Without(*pod.pod));
+  for (pack::PendingPod& pending : pods) {
+    const auto object_of = [&](cluster::PodIndex) -> const model::Pod& { return *pending.pod; };
+    if (Asks(pending.index, snapshot, object_of))
+      pending.index = snapshot.AddPod(Without(*pending.pod));
   }
 }
 

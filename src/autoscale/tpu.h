@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cluster/snapshot.h"
@@ -14,13 +15,18 @@ namespace coppice::autoscale {
 // Remembers by shape which pods ask for them, for almost none does.
 class TpuRequests {
  public:
-  bool Any(const std::vector<pack::PendingPod>& pods, const cluster::Snapshot& snapshot);
+  // `object_of` gives the object of a pod, and is asked once per shape.
+  using ObjectOf = std::function<const model::Pod&(cluster::PodIndex)>;
+  bool Any(const std::vector<cluster::PodIndex>& pods, const cluster::Snapshot& snapshot,
+           const ObjectOf& object_of);
   // Pods that ask for TPUs stand in the snapshot once more, without that; the list then means
   // those. Call it within a fork.
   void Forget(std::vector<pack::PendingPod>& pods, cluster::Snapshot& snapshot);
+  void Forget(std::vector<cluster::PodIndex>& pods, cluster::Snapshot& snapshot,
+              const ObjectOf& object_of);
 
  private:
-  bool Asks(const pack::PendingPod& pod, const cluster::Snapshot& snapshot);
+  bool Asks(cluster::PodIndex pod, const cluster::Snapshot& snapshot, const ObjectOf& object_of);
 
   std::vector<int8_t> known_;  // by spec id: 0 unknown, 1 no, 2 yes
 };

@@ -1,5 +1,7 @@
 #include "autoscale/utilization.h"
 
+#include <array>
+
 #include "autoscale/drain_rules.h"
 #include "autoscale/gpu.h"
 #include "model/resources.h"
@@ -21,34 +23,36 @@ struct Sums {
   int64_t ignored = 0;
 };
 
-Sums Sum(const cluster::World& world, cluster::NodeIndex index, std::string_view resource,
-         const UtilizationRules& rules) {
-  Sums sums;
+// One for each of `resources`, in one walk over the pods; their objects are looked at only where a
+// rule asks for it.
+template <size_t N>
+std::array<Sums, N> Sum(const cluster::World& world, cluster::NodeIndex index,
+                        const std::array<std::string_view, N>& resources,
+                        const UtilizationRules& rules) {
+  std::array<Sums, N> sums;
   const cluster::Snapshot& snapshot = world.snapshot();
+  const bool kinds_matter = rules.ignore_daemon_sets || rules.ignore_mirror_pods;
   for (const cluster::PodIndex pod : snapshot.pods_on(index)) {
-    const cluster::PodView view = snapshot.pod(pod);
-    const int64_t amount = MillisOf(view.spec, resource);
-    const cluster::World::PodEntry* entry = world.EntryOf(pod);
+    bool ignored = false;
+    const cluster::World::PodEntry* entry =
+        kinds_matter || snapshot.terminating(pod) ? world.EntryOf(pod) : nullptr;
     if (entry != nullptr) {
       const model::Pod& object = *entry->pod;
-      if ((rules.ignore_daemon_sets && pack::IsDaemonSetPod(object)) ||
-          (rules.ignore_mirror_pods && pack::IsMirrorPod(object))) {
-        sums.ignored += amount;
-        continue;
-      }
-      if (view.terminating && IsLongTerminating(object, rules.now)) continue;
+      ignored = (rules.ignore_daemon_sets && pack::IsDaemonSetPod(object)) ||
+                (rules.ignore_mirror_pods && pack::IsMirrorPod(object));
+      if (!ignored && snapshot.terminating(pod) && IsLongTerminating(object, rules.now)) continue;
     }
-    sums.used += amount;
+    const cluster::PodSpecShape& spec = snapshot.spec(pod);
+    for (size_t i = 0; i < N; ++i)
+      (ignored ? sums[i].ignored : sums[i].used) += MillisOf(spec, resources[i]);
   }
   return sums;
 }
 
-std::optional<double> ShareOf(const cluster::World& world, cluster::NodeIndex index,
-                              const model::Node& node, std::string_view resource,
-                              const UtilizationRules& rules) {
+std::optional<double> ShareOf(const model::Node& node, std::string_view resource,
+                              const Sums& sums) {
   const model::Quantity* allocatable = node.status.allocatable.Find(resource);
   if (allocatable == nullptr || allocatable->MilliValue() == 0) return std::nullopt;
-  const Sums sums = Sum(world, index, resource, rules);
   return static_cast<double>(sums.used) /
          static_cast<double>(allocatable->MilliValue() - sums.ignored);
 }
@@ -63,12 +67,14 @@ std::optional<report::Utilization> UtilizationOf(const cluster::World& world,
     const std::string_view found = AllocatableGpuResource(node);
     result.resource = found.empty() ? "nvidia.com/gpu" : std::string(found);
     // GPUs that have not appeared yet are not in use.
-    result.gpu = ShareOf(world, index, node, result.resource, rules).value_or(0);
+    const auto [sums] = Sum<1>(world, index, {result.resource}, rules);
+    result.gpu = ShareOf(node, result.resource, sums).value_or(0);
     result.value = result.gpu;
     return result;
   }
-  const auto cpu = ShareOf(world, index, node, model::kCpu, rules);
-  const auto memory = ShareOf(world, index, node, model::kMemory, rules);
+  const auto sums = Sum<2>(world, index, {model::kCpu, model::kMemory}, rules);
+  const auto cpu = ShareOf(node, model::kCpu, sums[0]);
+  const auto memory = ShareOf(node, model::kMemory, sums[1]);
   if (!cpu || !memory) return std::nullopt;
   result.cpu = *cpu;
   result.memory = *memory;

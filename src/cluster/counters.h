@@ -88,6 +88,7 @@ class Counters {
   const AntiTerm& term(TermId id) const { return terms_[id]; }
   // Grows when a term gets its first carrier or loses its last.
   uint64_t terms_version() const { return terms_version_; }
+  bool any_term_carried() const { return carried_terms_ != 0; }
 
   // ---- Called by the snapshot.
 
@@ -173,10 +174,13 @@ class Counters {
   void AddCarriers(AntiTerm& term, int count) {
     const bool any = term.total > 0;
     term.total += count;
-    if (any != (term.total > 0)) ++terms_version_;
+    if (any == (term.total > 0)) return;
+    ++terms_version_;
+    any ? --carried_terms_ : ++carried_terms_;
   }
 
   uint64_t terms_version_ = 0;
+  size_t carried_terms_ = 0;  // by anybody
   std::deque<AntiTerm> terms_;
   std::deque<std::string> term_bytes_;
   IdTable term_table_;

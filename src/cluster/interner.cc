@@ -1,5 +1,6 @@
 #include "cluster/interner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "model/declared_features.h"
@@ -8,11 +9,20 @@
 namespace coppice::cluster {
 namespace {
 
+bool HasHostPort(const model::Container& container) {
+  return std::ranges::any_of(container.ports,
+                             [](const model::ContainerPort& port) { return port.host_port > 0; });
+}
+
 void AddContainers(Canonical& bytes, const std::vector<model::Container>& containers) {
   bytes.Add(static_cast<int64_t>(containers.size()));
   for (const model::Container& container : containers) {
     bytes.Add(container.name);               // statuses of an in-place resize are found by it
     bytes.AddRequests(container.resources);  // limits count for nothing
+    const bool plain = !container.restart_policy && container.restart_policy_rules.empty() &&
+                       !HasHostPort(container);
+    bytes.Add(plain);
+    if (plain) continue;
     bytes.Add(container.restart_policy);
     bytes.Add(static_cast<int64_t>(container.restart_policy_rules.size()));
     for (const auto& rule : container.restart_policy_rules) bytes.Add(rule.action);
@@ -36,10 +46,34 @@ void AddStatuses(Canonical& bytes, const std::vector<model::ContainerStatus>& st
   }
 }
 
+bool IsOfResize(const model::PodCondition& condition) {
+  return condition.type.starts_with("PodResize");
+}
+
+// Nothing of what most pods do not have: then a word says so, instead of twenty that are empty.
+bool IsPlain(const model::Pod& pod) {
+  const model::PodSpec& spec = pod.spec;
+  const model::PodStatus& status = pod.status;
+  return spec.init_containers.empty() && !spec.resources && spec.overhead.empty() &&
+         spec.node_selector.empty() && !spec.affinity && spec.tolerations.empty() &&
+         spec.topology_spread_constraints.empty() && !spec.host_network && !spec.host_users &&
+         spec.resource_claims.empty() && status.container_statuses.empty() &&
+         status.init_container_statuses.empty() && status.allocated_resources.empty() &&
+         !status.resources && status.resize.empty() &&
+         std::ranges::none_of(status.conditions, IsOfResize);
+}
+
 // Everything that ShapeOf reads. What is missing here would make two different shapes one.
 void AddRaw(Canonical& bytes, const model::Pod& pod) {
   const model::PodSpec& spec = pod.spec;
   AddContainers(bytes, spec.containers);
+  bytes.Add(spec.priority);
+  bytes.Add(spec.scheduler_name);
+  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
+  bytes.Add(owner ? std::string_view(owner->kind) : std::string_view(""));  // never null bytes
+  const bool plain = IsPlain(pod);
+  bytes.Add(plain);
+  if (plain) return;
   AddContainers(bytes, spec.init_containers);
   bytes.Add(spec.resources.has_value());
   if (spec.resources) bytes.AddRequests(*spec.resources);
@@ -48,13 +82,9 @@ void AddRaw(Canonical& bytes, const model::Pod& pod) {
   bytes.Add(spec.affinity);
   bytes.Add(spec.tolerations);
   bytes.Add(spec.topology_spread_constraints);
-  bytes.Add(spec.priority);
-  bytes.Add(spec.scheduler_name);
   bytes.Add(spec.host_network);
   bytes.Add(spec.host_users);
   bytes.Add(!spec.resource_claims.empty());
-  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
-  bytes.Add(owner ? std::string_view(owner->kind) : std::string_view(""));  // never null bytes
   AddStatuses(bytes, pod.status.container_statuses);
   AddStatuses(bytes, pod.status.init_container_statuses);
   bytes.Add(pod.status.allocated_resources);
@@ -62,7 +92,7 @@ void AddRaw(Canonical& bytes, const model::Pod& pod) {
   if (pod.status.resources) bytes.AddRequests(*pod.status.resources);
   bytes.Add(pod.status.resize);
   for (const model::PodCondition& condition : pod.status.conditions) {
-    if (!condition.type.starts_with("PodResize")) continue;
+    if (!IsOfResize(condition)) continue;
     bytes.Add(condition.type);
     bytes.Add(condition.status);
     bytes.Add(condition.reason);
@@ -204,6 +234,10 @@ NodeShapeId Interner::Shape(const model::Node& node) {
   for (const model::Taint& taint : node.spec.taints) {
     shape.taints.push_back({.key = taint.key, .value = taint.value, .effect = taint.effect});
   }
+  return Shape(std::move(shape));
+}
+
+NodeShapeId Interner::Shape(NodeShape shape) {
   scratch_.clear();
   scratch_.Add(shape.labels);
   scratch_.Add(shape.taints);
@@ -250,6 +284,55 @@ OwnerId Interner::Owner(const model::OwnerReference* owner) {
   id = static_cast<OwnerId>(owners_.size());
   owners_.push_back({*owner, std::string(scratch_.bytes())});
   owner_table_.Insert(hash, id);
+  return id;
+}
+
+namespace {
+
+// Annotations that are about leaving a node, or say what kind of pod it is; the rest is for others.
+bool SpeaksOfEviction(std::string_view annotation) {
+  return annotation.starts_with("cluster-autoscaler.kubernetes.io/") ||
+         annotation.starts_with("kubernetes.io/config.");
+}
+
+void AddTime(Canonical& bytes, const std::optional<model::Time>& time) {
+  bytes.Add(time.has_value());
+  if (time) bytes.Add(int64_t{time->at.time_since_epoch().count()});
+}
+
+}  // namespace
+
+EvictionId Interner::Eviction(const model::Pod& pod, OwnerId owner, LabelSetId labels) {
+  scratch_.clear();
+  scratch_.Add(int64_t{owner});
+  scratch_.Add(int64_t{labels});  // with the namespace
+  for (const auto& [key, value] : pod.metadata.annotations) {
+    if (!SpeaksOfEviction(key)) continue;
+    scratch_.Add(key);
+    scratch_.Add(value);
+  }
+  scratch_.Add(std::string_view(""));  // no key is empty: ends the list
+  scratch_.Add(pod.status.phase);
+  scratch_.Add(pod.spec.restart_policy);
+  for (const model::Volume& volume : pod.spec.volumes) {
+    if (!volume.host_path && !volume.empty_dir) continue;
+    scratch_.Add(true);
+    scratch_.Add(volume.name);
+    scratch_.Add(volume.host_path.has_value());
+    scratch_.Add(volume.empty_dir ? std::string_view(volume.empty_dir->medium) : "");
+  }
+  scratch_.Add(false);
+  // Pods that are going, and the system's, are judged by the clock; of others no time counts.
+  AddTime(scratch_, pod.metadata.deletion_timestamp);
+  if (pod.metadata.deletion_timestamp) scratch_.Add(pod.spec.termination_grace_period_seconds);
+  if (pod.metadata.namespace_ == "kube-system") AddTime(scratch_, pod.metadata.creation_timestamp);
+  const uint64_t hash = HashBytes(scratch_.bytes());
+  EvictionId id =
+      eviction_table_.Find(hash, [&](uint32_t i) { return evictions_[i] == scratch_.bytes(); });
+  if (id != kNone) return id;
+  id = eviction_count();
+  evictions_.emplace_back(scratch_.bytes());
+  eviction_table_.Insert(hash, id);
   return id;
 }
 

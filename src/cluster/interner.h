@@ -27,7 +27,12 @@ class Interner {
   LabelSetId Labels(std::string_view namespace_, const model::Labels& labels);
   VolumeSetId Volumes(const model::Pod& pod);  // 0: none that matter
   NodeShapeId Shape(const model::Node& node);
+  NodeShapeId Shape(NodeShape shape);
   OwnerId Owner(const model::OwnerReference* owner);  // kNone for none
+  // Everything that decides whether and how a pod may leave its node: the ids it has already, what
+  // its annotations say about eviction, phase, local volumes, and its times where they count. Pods
+  // with one id are the same to every drain rule.
+  EvictionId Eviction(const model::Pod& pod, OwnerId owner, LabelSetId labels);
   ClaimId Claim(std::string_view namespace_, std::string_view name);
   ClaimId FindClaim(std::string_view namespace_,
                     std::string_view name) const;  // kNone if never seen
@@ -44,6 +49,7 @@ class Interner {
   LabelSetId label_set_count() const { return static_cast<LabelSetId>(label_sets_.size()); }
   NodeShapeId node_shape_count() const { return static_cast<NodeShapeId>(node_shapes_.size()); }
   ClaimId claim_count() const { return static_cast<ClaimId>(claims_.size()); }
+  EvictionId eviction_count() const { return static_cast<EvictionId>(evictions_.size()); }
 
  private:
   template <class T>
@@ -68,6 +74,7 @@ class Interner {
   std::deque<Entry<NodeShape>> node_shapes_;
   std::deque<Entry<model::OwnerReference>> owners_;
   std::deque<std::string> claims_;
+  std::deque<std::string> evictions_;  // canonical bytes
   std::deque<std::string> namespaces_;
   std::deque<RawSpec> raw_specs_;
   IdTable spec_table_;
@@ -76,6 +83,7 @@ class Interner {
   IdTable shape_table_;
   IdTable owner_table_;
   IdTable claim_table_;
+  IdTable eviction_table_;
   IdTable namespace_table_;
   IdTable raw_table_;
   Canonical scratch_;

@@ -29,6 +29,7 @@ using VolumeSetId = uint32_t;
 using NodeShapeId = uint32_t;
 using ClaimId = uint32_t;
 using OwnerId = uint32_t;
+using EvictionId = uint32_t;
 
 inline constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 

@@ -69,9 +69,11 @@ void Snapshot::Undo(const LogEntry& entry) {
   switch (entry.step) {
     case Step::kPlaced:
       Detach(entry.subject);
+      content_[entry.node] = entry.content;
       break;
     case Step::kUnplaced:
       Attach(entry.subject, entry.node, entry.slot);
+      content_[entry.node] = entry.content;
       break;
     case Step::kAddedPod:
       HidePod(entry.subject);
@@ -83,6 +85,7 @@ void Snapshot::Undo(const LogEntry& entry) {
     case Step::kUpdatedPod:
       SwapPodState(entry.subject, old_pods_.back());
       old_pods_.pop_back();
+      if (entry.node != kNone) content_[entry.node] = entry.content;
       break;
     case Step::kAddedNode:
       HideNode(entry.subject);
@@ -90,12 +93,18 @@ void Snapshot::Undo(const LogEntry& entry) {
       slots_.pop_back();  // what was added later has been undone already
       break;
     case Step::kRemovedNode:
-      ShowNode(entry.subject, std::move(old_nodes_.back()));
+      ShowNode(entry.subject, std::move(old_nodes_.back()), entry.slot);
       old_nodes_.pop_back();
+      content_[entry.subject] = entry.content;
       break;
     case Step::kUpdatedNode:
-      SwapNodeFacts(entry.subject, std::move(old_nodes_.back()));
+      SwapNodeFacts(entry.subject, std::move(old_nodes_.back()), entry.slot);
       old_nodes_.pop_back();
+      content_[entry.subject] = entry.content;
+      break;
+    case Step::kReshapedNode:
+      Reshape(entry.subject, entry.slot);
+      content_[entry.subject] = entry.content;
       break;
   }
 }

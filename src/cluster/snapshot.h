@@ -106,6 +106,8 @@ class Snapshot {
   // Another object for the same node; its pods and its place stay. O(labels + live topologies), and
   // O(P) for each topology in which the node changes its domain. The name must be the same.
   void UpdateNode(NodeIndex node, const model::Node& object);
+  // The node as it is, with one more taint. O(live topologies) but for the first of its shape.
+  void AddTaint(NodeIndex node, const model::Taint& taint);
 
   NodeIndex FindNode(std::string_view name) const;  // kNone if absent. O(1)
   std::span<const NodeIndex> nodes() const { return order_; }
@@ -138,9 +140,12 @@ class Snapshot {
   // the first of its kind and for hashing.
   PodIndex AddPod(const model::Pod& pod);
   PodIndex AddPod(const model::Pod& pod, NodeIndex node);  // and places it
+  // The same without copying any text, for the object is kept. kNone: on no node.
+  PodIndex AddPod(std::shared_ptr<const model::Pod> pod, NodeIndex node);
   PodIndex CopyPod(PodIndex pod);  // one more of the same shape, without name, uid and node. O(1)
   // Another object for the same pod; stays where it is placed. O(size of the pod + C).
   void UpdatePod(PodIndex pod, const model::Pod& object);
+  void UpdatePod(PodIndex pod, std::shared_ptr<const model::Pod> object);
   void RemovePod(PodIndex pod);  // takes it off its node first. O(C)
 
   void Place(PodIndex pod, NodeIndex node);  // must be on no node. Whether it fits or not. O(C)
@@ -153,12 +158,16 @@ class Snapshot {
   size_t pod_count() const { return known_pods_; }
   SpecId spec_id(PodIndex pod) const { return pods_[pod].spec; }
   LabelSetId label_set_id(PodIndex pod) const { return pods_[pod].labels; }
+  EvictionId eviction_id(PodIndex pod) const { return pods_[pod].eviction; }
+  const PodSpecShape& spec(PodIndex pod) const { return interner_.spec(pods_[pod].spec); }
+  bool terminating(PodIndex pod) const { return pods_[pod].terminating != 0; }
+  bool owned(PodIndex pod) const { return pods_[pod].owned != 0; }  // by a controller
+  // Of its uid, or of namespace and name if it has none; a copy has that of the original.
+  uint64_t identity_hash(PodIndex pod) const { return pods_[pod].identity_hash; }
   // Nothing tells it from other pods of its spec shape and labels: no volumes that a filter looks
   // at, no node of its own in mind.
-  bool IsPlain(PodIndex pod) const {
-    return pods_[pod].volumes == 0 && identities_[pod].wanted_node.empty();
-  }
-  // All known pods with this name, by index. O(1 + answers)
+  bool IsPlain(PodIndex pod) const { return pods_[pod].volumes == 0 && !pods_[pod].wants_node; }
+  // All known pods with this name, by index. O(pods): for tests and tools, there is no index.
   std::vector<PodIndex> FindPods(std::string_view namespace_, std::string_view name) const;
 
   // ---- What-ifs. All O(changes since the fork); opening one is O(1).
@@ -182,8 +191,9 @@ class Snapshot {
   // before may find one now. Placing does not change it.
   uint64_t loosened() const { return loosened_; }
 
-  // Grows when anything about the node or the pods on it changes, and never comes back to an old
-  // value: what was worked out about a node carries it.
+  // Another one when anything about the node or the pods on it changes: what was worked out about a
+  // node carries it. It comes back to an old value only with what it stood for, by reverting a
+  // fork.
   uint64_t content_version(NodeIndex node) const { return content_[node]; }
 
   // ---- What searches remember by.
@@ -221,28 +231,40 @@ class Snapshot {
     std::unique_ptr<SpecialPods> special;    // null on most nodes
     uint32_t slot = 0;                       // place in the visiting order
   };
+  // What tells a pod from others of its shapes. The texts are those of an object that is kept.
   struct PodIdentity {
-    std::string name;
-    std::string uid;
-    std::string wanted_node;
+    std::shared_ptr<const void> keeps;
+    const std::string* name = nullptr;
+    const std::string* uid = nullptr;
+    const std::string* wanted_node = nullptr;  // null: none
     uint64_t unkept_hash = 0;
     OwnerId owner = kNone;
+    void Refer(const std::string& name_text, const std::string& uid_text, const std::string& node) {
+      name = &name_text;
+      uid = &uid_text;
+      wanted_node = node.empty() ? nullptr : &node;
+    }
   };
-  struct PodRecord {
+  struct PodNames;                // such an object, made from a pod that nobody else keeps
+  struct alignas(32) PodRecord {  // half a cache line: plans touch many pods, and little of each
     SpecId spec = 0;
     LabelSetId labels = 0;
     VolumeSetId volumes = 0;
+    EvictionId eviction = 0;
     NodeIndex node = kNone;
-    uint32_t slot = 0;  // in its node's pods
-    PodIndex next_same_name = kNone;
-    bool known = false;
-    bool terminating = false;
-    bool named = false;  // is in the index of names
+    uint32_t slot : 28 = 0;  // in its node's pods
+    uint32_t known : 1 = 0;
+    uint32_t terminating : 1 = 0;
+    uint32_t wants_node : 1 = 0;
+    uint32_t owned : 1 = 0;  // has a controller
+    uint64_t identity_hash = 0;
   };
   struct PodState {  // what UpdatePod replaces
     SpecId spec;
     LabelSetId labels;
     VolumeSetId volumes;
+    EvictionId eviction;
+    uint64_t identity_hash;
     bool terminating;
     PodIdentity identity;
   };
@@ -254,13 +276,15 @@ class Snapshot {
     kUpdatedPod,
     kAddedNode,
     kRemovedNode,
-    kUpdatedNode
+    kUpdatedNode,
+    kReshapedNode
   };
   struct LogEntry {
     Step step;
     uint32_t subject;
-    uint32_t node = kNone;
-    uint32_t slot = 0;
+    uint32_t node = kNone;  // that was changed
+    uint32_t slot = 0;      // of the pod on it; of changes of a node: its shape before
+    uint64_t content = 0;   // its version before
   };
 
   // The changes themselves, without logging; each one's inverse is another one.
@@ -268,13 +292,18 @@ class Snapshot {
   uint32_t Detach(PodIndex pod);  // answers the slot
   void Count(PodIndex pod, NodeIndex node, int sign);
   PodIndex NewPod(PodState state);
-  void ShowNode(NodeIndex node, std::shared_ptr<const NodeFacts> facts);
+  PodIndex NewPodOn(PodState state, NodeIndex node);
+  void ShowNode(NodeIndex node, std::shared_ptr<const NodeFacts> facts, NodeShapeId shape);
   void HideNode(NodeIndex node);
-  void SwapNodeFacts(NodeIndex node, std::shared_ptr<const NodeFacts> facts);
+  void SwapNodeFacts(NodeIndex node, std::shared_ptr<const NodeFacts> facts, NodeShapeId shape);
+  void Reshape(NodeIndex node, NodeShapeId shape);
   void ShowPod(PodIndex pod);
   void HidePod(PodIndex pod);
   void SwapPodState(PodIndex pod, PodState& state);
+  PodState Interned(const model::Pod& object);  // with no names yet
   PodState StateOf(const model::Pod& object);
+  PodState StateOf(std::shared_ptr<const model::Pod> object);
+  void Update(PodIndex pod, PodState state);
   void Undo(const LogEntry& entry);
   void Forget(const LogEntry& entry);  // the change is final: free what only its undoing needed
   void Log(LogEntry entry);
@@ -305,12 +334,18 @@ class Snapshot {
   IdTable node_names_;
 
   std::vector<PodRecord> pods_;
-  std::deque<PodIdentity>
+  std::vector<PodIdentity>
       identities_;  // by pod index; apart, for scans over records do not need them
   std::vector<PodIndex> free_pods_;
   size_t known_pods_ = 0;
-  IdTable pod_names_;
   std::vector<uint32_t> claim_users_;  // by ClaimId
+
+  struct Tainted {  // shapes with one more taint, as AddTaint has found them
+    NodeShapeId shape;
+    model::Taint taint;
+    NodeShapeId with_taint;
+  };
+  std::vector<Tainted> tainted_shapes_;
 
   std::vector<LogEntry> log_;
   std::vector<size_t> marks_;

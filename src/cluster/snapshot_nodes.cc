@@ -41,7 +41,9 @@ Result<NodeIndex> Snapshot::AddNode(const model::Node& node) {
   nodes_[index].slot = static_cast<uint32_t>(slots_.size());
   slots_.push_back(kNone);
   if (live_slots_.size() * 64 < slots_.size()) live_slots_.push_back(0);
-  ShowNode(index, MakeNodeFacts(node));
+  std::shared_ptr<const NodeFacts> facts = MakeNodeFacts(node);
+  const NodeShapeId shape = facts->shape_id;
+  ShowNode(index, std::move(facts), shape);
   Log({.step = Step::kAddedNode, .subject = index});
   ++loosened_;
   return index;
@@ -51,16 +53,49 @@ void Snapshot::RemoveNode(NodeIndex node) {
   CHECK(IsLive(node));
   while (!nodes_[node].pods.empty()) RemovePod(nodes_[node].pods.back());
   old_nodes_.push_back(nodes_[node].facts);
+  const uint64_t content = content_[node];
   HideNode(node);
-  Log({.step = Step::kRemovedNode, .subject = node});
+  Log({.step = Step::kRemovedNode,
+       .subject = node,
+       .node = node,
+       .slot = shape_of_[node],
+       .content = content});
   ++loosened_;  // a domain less can make spread possible
 }
 
 void Snapshot::UpdateNode(NodeIndex node, const model::Node& object) {
   CHECK(IsLive(node) && nodes_[node].facts->name == object.metadata.name);
   old_nodes_.push_back(nodes_[node].facts);
-  SwapNodeFacts(node, MakeNodeFacts(object));
-  Log({.step = Step::kUpdatedNode, .subject = node});
+  const LogEntry entry{.step = Step::kUpdatedNode,
+                       .subject = node,
+                       .node = node,
+                       .slot = shape_of_[node],
+                       .content = content_[node]};
+  std::shared_ptr<const NodeFacts> facts = MakeNodeFacts(object);
+  const NodeShapeId shape = facts->shape_id;
+  SwapNodeFacts(node, std::move(facts), shape);
+  Log(entry);
+  ++loosened_;
+}
+
+void Snapshot::AddTaint(NodeIndex node, const model::Taint& taint) {
+  CHECK(IsLive(node));
+  const NodeShapeId before = shape_of_[node];
+  auto known = std::ranges::lower_bound(tainted_shapes_, before, {}, &Tainted::shape);
+  const auto same_shape = [&] { return known != tainted_shapes_.end() && known->shape == before; };
+  while (same_shape() && !(known->taint == taint)) ++known;
+  if (!same_shape()) {
+    NodeShape shape = interner_.node_shape(before);
+    shape.taints.push_back({.key = taint.key, .value = taint.value, .effect = taint.effect});
+    known = tainted_shapes_.insert(known, {before, taint, interner_.Shape(std::move(shape))});
+  }
+  const uint64_t content = content_[node];
+  Reshape(node, known->with_taint);
+  Log({.step = Step::kReshapedNode,
+       .subject = node,
+       .node = node,
+       .slot = before,
+       .content = content});
   ++loosened_;
 }
 
@@ -111,10 +146,10 @@ void Snapshot::Ease(NodeIndex node) {
   eased_.push_back(slot);
 }
 
-void Snapshot::ShowNode(NodeIndex node, std::shared_ptr<const NodeFacts> facts) {
+void Snapshot::ShowNode(NodeIndex node, std::shared_ptr<const NodeFacts> facts, NodeShapeId shape) {
   NodeRecord& record = nodes_[node];
   record.facts = std::move(facts);
-  shape_of_[node] = record.facts->shape_id;
+  shape_of_[node] = shape;
   resources_.SetAllocatable(node, record.facts->allocatable);
   order_.insert(OrderPlace(record.slot), node);
   SetLive(record.slot, node);
@@ -136,10 +171,15 @@ void Snapshot::HideNode(NodeIndex node) {
   record.facts = nullptr;
 }
 
-void Snapshot::SwapNodeFacts(NodeIndex node, std::shared_ptr<const NodeFacts> facts) {
+void Snapshot::SwapNodeFacts(NodeIndex node, std::shared_ptr<const NodeFacts> facts,
+                             NodeShapeId shape) {
   nodes_[node].facts = std::move(facts);
-  shape_of_[node] = nodes_[node].facts->shape_id;
   resources_.SetAllocatable(node, nodes_[node].facts->allocatable);
+  Reshape(node, shape);
+}
+
+void Snapshot::Reshape(NodeIndex node, NodeShapeId shape) {
+  shape_of_[node] = shape;
   counters_->OnNodeChanged(node);
   Ease(node);
   Touch(node);

@@ -10,8 +10,13 @@
 namespace coppice::cluster {
 namespace {
 
-uint64_t NameHash(std::string_view namespace_, std::string_view name) {
-  return HashBytes(namespace_) * 31 + HashBytes(name);
+std::string_view TextOf(const std::string* text) {
+  return text == nullptr ? std::string_view() : std::string_view(*text);
+}
+
+uint64_t IdentityHash(const model::ObjectMeta& meta) {
+  if (!meta.uid.empty()) return HashBytes(meta.uid);
+  return HashBytes(meta.namespace_) * 31 + HashBytes(meta.name);
 }
 
 void EraseOne(std::vector<PodIndex>& pods, PodIndex pod) {
@@ -27,11 +32,11 @@ PodView Snapshot::pod(PodIndex index) const {
   const PodIdentity& identity = identities_[index];
   const LabelSet& labels = interner_.label_set(record.labels);
   return {.index = index,
-          .name = identity.name,
+          .name = TextOf(identity.name),
           .namespace_ = labels.namespace_,
-          .uid = identity.uid,
-          .wanted_node = identity.wanted_node,
-          .terminating = record.terminating,
+          .uid = TextOf(identity.uid),
+          .wanted_node = TextOf(identity.wanted_node),
+          .terminating = record.terminating != 0,
           .unkept_hash = identity.unkept_hash,
           .node = record.node,
           .spec_id = record.spec,
@@ -43,18 +48,41 @@ PodView Snapshot::pod(PodIndex index) const {
           .owner = identity.owner == kNone ? nullptr : &interner_.owner(identity.owner)};
 }
 
-Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
+struct Snapshot::PodNames {
+  std::string name;
+  std::string uid;
+  std::string wanted_node;
+};
+
+Snapshot::PodState Snapshot::Interned(const model::Pod& object) {
+  const model::ObjectMeta& meta = object.metadata;
+  const OwnerId owner = interner_.Owner(model::ControllerOf(meta));
+  const LabelSetId labels = interner_.Labels(meta.namespace_, meta.labels);
   PodState state{.spec = interner_.Spec(object),
-                 .labels = interner_.Labels(object.metadata.namespace_, object.metadata.labels),
+                 .labels = labels,
                  .volumes = interner_.Volumes(object),
-                 .terminating = object.metadata.deletion_timestamp.has_value(),
-                 .identity = {.name = object.metadata.name,
-                              .uid = object.metadata.uid,
-                              .wanted_node = object.spec.node_name,
-                              .unkept_hash = object.spec.unkept_hash,
-                              .owner = interner_.Owner(model::ControllerOf(object.metadata))}};
+                 .eviction = interner_.Eviction(object, owner, labels),
+                 .identity_hash = IdentityHash(meta),
+                 .terminating = meta.deletion_timestamp.has_value(),
+                 .identity = {.unkept_hash = object.spec.unkept_hash, .owner = owner}};
   resources_.LearnSpec(state.spec, interner_.spec(state.spec));
   if (claim_users_.size() < interner_.claim_count()) claim_users_.resize(interner_.claim_count());
+  return state;
+}
+
+Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
+  PodState state = Interned(object);
+  auto names = std::make_shared<const PodNames>(
+      PodNames{object.metadata.name, object.metadata.uid, object.spec.node_name});
+  state.identity.Refer(names->name, names->uid, names->wanted_node);
+  state.identity.keeps = std::move(names);
+  return state;
+}
+
+Snapshot::PodState Snapshot::StateOf(std::shared_ptr<const model::Pod> object) {
+  PodState state = Interned(*object);
+  state.identity.Refer(object->metadata.name, object->metadata.uid, object->spec.node_name);
+  state.identity.keeps = std::move(object);
   return state;
 }
 
@@ -70,7 +98,11 @@ PodIndex Snapshot::NewPod(PodState state) {
   pods_[index] = {.spec = state.spec,
                   .labels = state.labels,
                   .volumes = state.volumes,
-                  .terminating = state.terminating};
+                  .eviction = state.eviction,
+                  .terminating = state.terminating,
+                  .wants_node = state.identity.wanted_node != nullptr,
+                  .owned = state.identity.owner != kNone,
+                  .identity_hash = state.identity_hash};
   identities_[index] = std::move(state.identity);
   ShowPod(index);
   Log({.step = Step::kAddedPod, .subject = index});
@@ -80,31 +112,47 @@ PodIndex Snapshot::NewPod(PodState state) {
 PodIndex Snapshot::AddPod(const model::Pod& pod) { return NewPod(StateOf(pod)); }
 
 PodIndex Snapshot::AddPod(const model::Pod& pod, NodeIndex node) {
-  PodState state = StateOf(pod);
-  state.identity.wanted_node.clear();
+  return NewPodOn(StateOf(pod), node);
+}
+
+PodIndex Snapshot::AddPod(std::shared_ptr<const model::Pod> pod, NodeIndex node) {
+  return NewPodOn(StateOf(std::move(pod)), node);
+}
+
+PodIndex Snapshot::NewPodOn(PodState state, NodeIndex node) {
+  if (node != kNone) state.identity.wanted_node = nullptr;
   const PodIndex index = NewPod(std::move(state));
-  Place(index, node);
+  if (node != kNone) Place(index, node);
   return index;
 }
 
 PodIndex Snapshot::CopyPod(PodIndex pod) {
   CHECK(IsKnown(pod));
   const PodRecord& record = pods_[pod];
-  return NewPod(
-      {.spec = record.spec,
-       .labels = record.labels,
-       .volumes = record.volumes,
-       .terminating = record.terminating,
-       .identity = {.unkept_hash = identities_[pod].unkept_hash, .owner = identities_[pod].owner}});
+  const PodIdentity& identity = identities_[pod];
+  return NewPod({.spec = record.spec,
+                 .labels = record.labels,
+                 .volumes = record.volumes,
+                 .eviction = record.eviction,
+                 .identity_hash = record.identity_hash,
+                 .terminating = record.terminating != 0,
+                 .identity = {.unkept_hash = identity.unkept_hash, .owner = identity.owner}});
 }
 
-void Snapshot::UpdatePod(PodIndex pod, const model::Pod& object) {
+void Snapshot::UpdatePod(PodIndex pod, const model::Pod& object) { Update(pod, StateOf(object)); }
+
+void Snapshot::UpdatePod(PodIndex pod, std::shared_ptr<const model::Pod> object) {
+  Update(pod, StateOf(std::move(object)));
+}
+
+void Snapshot::Update(PodIndex pod, PodState state) {
   CHECK(IsKnown(pod));
-  PodState state = StateOf(object);
-  if (pods_[pod].node != kNone) state.identity.wanted_node.clear();
+  const NodeIndex node = pods_[pod].node;
+  if (node != kNone) state.identity.wanted_node = nullptr;
+  const uint64_t content = node == kNone ? 0 : content_[node];
   SwapPodState(pod, state);
   old_pods_.push_back(std::move(state));
-  Log({.step = Step::kUpdatedPod, .subject = pod});
+  Log({.step = Step::kUpdatedPod, .subject = pod, .node = node, .content = content});
   ++loosened_;
 }
 
@@ -117,15 +165,17 @@ void Snapshot::RemovePod(PodIndex pod) {
 
 void Snapshot::Place(PodIndex pod, NodeIndex node) {
   CHECK(IsKnown(pod) && pods_[pod].node == kNone && IsLive(node));
+  const uint64_t content = content_[node];
   Attach(pod, node, static_cast<uint32_t>(nodes_[node].pods.size()));
-  Log({.step = Step::kPlaced, .subject = pod});
+  Log({.step = Step::kPlaced, .subject = pod, .node = node, .content = content});
 }
 
 void Snapshot::Unplace(PodIndex pod) {
   CHECK(IsKnown(pod) && pods_[pod].node != kNone);
   const NodeIndex node = pods_[pod].node;
+  const uint64_t content = content_[node];
   const uint32_t slot = Detach(pod);
-  Log({.step = Step::kUnplaced, .subject = pod, .node = node, .slot = slot});
+  Log({.step = Step::kUnplaced, .subject = pod, .node = node, .slot = slot, .content = content});
   ++loosened_;
 }
 
@@ -163,7 +213,7 @@ uint32_t Snapshot::Detach(PodIndex pod) {
 
 void Snapshot::Count(PodIndex pod, NodeIndex node, int sign) {
   const PodRecord& record = pods_[pod];
-  counters_->OnPod(record.spec, record.labels, record.terminating, node, sign);
+  counters_->OnPod(record.spec, record.labels, record.terminating != 0, node, sign);
   const bool ports = !interner_.spec(record.spec).host_ports.empty();
   if (!ports && record.volumes == 0) return;
   std::unique_ptr<SpecialPods>& special = nodes_[node].special;
@@ -179,67 +229,41 @@ void Snapshot::Count(PodIndex pod, NodeIndex node, int sign) {
 }
 
 void Snapshot::ShowPod(PodIndex pod) {
-  PodRecord& record = pods_[pod];
-  record.known = true;
+  pods_[pod].known = true;
   ++known_pods_;
-  const std::string& name = identities_[pod].name;
-  record.named = !name.empty();
-  if (!record.named) return;
-  // Pods of one name are a chain behind one entry of the table.
-  const std::string& namespace_ = interner_.label_set(record.labels).namespace_;
-  const uint64_t hash = NameHash(namespace_, name);
-  const PodIndex head = pod_names_.Find(hash, [&](uint32_t id) {
-    return identities_[id].name == name &&
-           interner_.label_set(pods_[id].labels).namespace_ == namespace_;
-  });
-  record.next_same_name = head;
-  head == kNone ? pod_names_.Insert(hash, pod) : pod_names_.Replace(hash, head, pod);
 }
 
 void Snapshot::HidePod(PodIndex pod) {
-  PodRecord& record = pods_[pod];
-  record.known = false;
+  pods_[pod].known = false;
   --known_pods_;
-  if (!record.named) return;
-  const std::string& name = identities_[pod].name;
-  const std::string& namespace_ = interner_.label_set(record.labels).namespace_;
-  const uint64_t hash = NameHash(namespace_, name);
-  PodIndex before = pod_names_.Find(hash, [&](uint32_t id) {
-    return identities_[id].name == name &&
-           interner_.label_set(pods_[id].labels).namespace_ == namespace_;
-  });
-  if (before == pod) {
-    record.next_same_name == kNone ? pod_names_.Erase(hash, pod)
-                                   : pod_names_.Replace(hash, pod, record.next_same_name);
-  } else {
-    while (pods_[before].next_same_name != pod) before = pods_[before].next_same_name;
-    pods_[before].next_same_name = record.next_same_name;
-  }
-  record.next_same_name = kNone;
 }
 
 void Snapshot::SwapPodState(PodIndex pod, PodState& state) {
   PodRecord& record = pods_[pod];
   const NodeIndex node = record.node;
   const uint32_t slot = node == kNone ? 0 : Detach(pod);
-  HidePod(pod);
   std::swap(record.spec, state.spec);
   std::swap(record.labels, state.labels);
   std::swap(record.volumes, state.volumes);
-  std::swap(record.terminating, state.terminating);
+  std::swap(record.eviction, state.eviction);
+  std::swap(record.identity_hash, state.identity_hash);
+  const bool terminating = state.terminating;
+  state.terminating = record.terminating != 0;
+  record.terminating = terminating;
   std::swap(identities_[pod], state.identity);
-  ShowPod(pod);
+  record.wants_node = identities_[pod].wanted_node != nullptr;
+  record.owned = identities_[pod].owner != kNone;
   if (node != kNone) Attach(pod, node, slot);
 }
 
 std::vector<PodIndex> Snapshot::FindPods(std::string_view namespace_, std::string_view name) const {
   std::vector<PodIndex> found;
-  PodIndex pod = pod_names_.Find(NameHash(namespace_, name), [&](uint32_t id) {
-    return identities_[id].name == name &&
-           interner_.label_set(pods_[id].labels).namespace_ == namespace_;
-  });
-  for (; pod != kNone; pod = pods_[pod].next_same_name) found.push_back(pod);
-  std::ranges::sort(found);
+  for (PodIndex pod = 0; pod < pod_bound(); ++pod) {
+    if (pods_[pod].known && TextOf(identities_[pod].name) == name &&
+        interner_.label_set(pods_[pod].labels).namespace_ == namespace_) {
+      found.push_back(pod);
+    }
+  }
   return found;
 }
 

@@ -122,8 +122,14 @@ class RandomWorld {
   void UpdateNode() {
     if (now_.nodes.empty()) return;
     model::Node& node = now_.nodes[rng_.Below(now_.nodes.size())];
+    const NodeIndex index = snapshot.FindNode(node.metadata.name);
+    if (rng_.Chance(0.4)) {
+      node.spec.taints.push_back({.key = Pick({"going", "sick"}), .effect = "NoSchedule"});
+      snapshot.AddTaint(index, node.spec.taints.back());
+      return;
+    }
     node = RandomNode(node.metadata.name);
-    snapshot.UpdateNode(snapshot.FindNode(node.metadata.name), node);
+    snapshot.UpdateNode(index, node);
   }
 
   void AddPod() {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "test/support/must.h"
 #include "test/support/snapshot_inspector.h"
@@ -180,6 +181,85 @@ TEST(SnapshotTest, PodsMoveWithTheirNodeFromZoneToZone) {
   EXPECT_THAT(s.counters().counts(counter), ElementsAre(0, 0));
   EXPECT_EQ(s.counters().Least(counter), std::numeric_limits<int32_t>::max())
       << "no domain is left";
+}
+
+TEST(SnapshotTest, RevertingAForkBringsContentVersionsBackAndNoOtherContentGetsThem) {
+  Snapshot s;
+  const NodeIndex a = MUST(s.AddNode(ANode("a")));
+  const NodeIndex b = MUST(s.AddNode(ANode("b")));
+  const PodIndex pod = s.AddPod(APod("p"), a);
+  const uint64_t on_a = s.content_version(a);
+  const uint64_t on_b = s.content_version(b);
+  std::vector<uint64_t> imagined;
+  for (int round = 0; round < 3; ++round) {
+    const auto fork = s.Fork();
+    s.Unplace(pod);
+    s.Place(pod, b);
+    s.UpdatePod(pod, APod("p", "2"));
+    s.AddTaint(a, {.key = "going", .effect = "NoSchedule"});
+    EXPECT_NE(s.content_version(a), on_a);
+    EXPECT_NE(s.content_version(b), on_b);
+    imagined.push_back(s.content_version(b));
+    s.RemoveNode(a);
+  }
+  EXPECT_EQ(s.content_version(a), on_a);
+  EXPECT_EQ(s.content_version(b), on_b);
+  EXPECT_NE(imagined[0], imagined[1]);
+  s.UpdatePod(pod, APod("p", "2"));
+  EXPECT_NE(s.content_version(a), on_a);
+  EXPECT_THAT(imagined, testing::Not(testing::Contains(s.content_version(a))));
+}
+
+TEST(SnapshotTest, ATaintThatWasAddedOutsideSurvivesTheNodesRemovalInside) {
+  Snapshot s;
+  const NodeIndex node = MUST(s.AddNode(ANode("a")));
+  const NodeShapeId plain = s.node_shape_id(node);
+  {
+    const auto outside = s.Fork();
+    s.AddTaint(node, {.key = "going", .effect = "NoSchedule"});
+    const NodeShapeId tainted = s.node_shape_id(node);
+    EXPECT_NE(tainted, plain);
+    EXPECT_EQ(s.node_shape(node).taints.back().key, "going");
+    {
+      const auto inside = s.Fork();
+      s.RemoveNode(node);
+    }
+    EXPECT_EQ(s.node_shape_id(node), tainted);
+  }
+  EXPECT_EQ(s.node_shape_id(node), plain);
+}
+
+TEST(SnapshotTest, PodsThatDifferInWhatADrainRuleReadsHaveDifferentEvictionIds) {
+  using Change = std::function<void(model::Pod&)>;
+  const TimePoint when{std::chrono::hours(1)};
+  const Change changes[] = {
+      [](auto& p) { p.metadata.annotations["cluster-autoscaler.kubernetes.io/x"] = "true"; },
+      [](auto& p) { p.metadata.annotations["cluster-autoscaler.kubernetes.io/x"] = "false"; },
+      [](auto& p) { p.metadata.annotations["kubernetes.io/config.mirror"] = "true"; },
+      [](auto& p) { p.metadata.owner_references = {{.kind = "Job", .controller = true}}; },
+      [](auto& p) { p.metadata.namespace_ = "kube-system"; },
+      [](auto& p) { p.metadata.labels["app"] = "web"; },
+      [](auto& p) { p.status.phase = "Failed"; },
+      [](auto& p) { p.spec.restart_policy = "Never"; },
+      [&](auto& p) { p.metadata.deletion_timestamp = model::Time{when}; },
+      [](auto& p) { p.spec.volumes = {{.name = "v", .host_path = "/var"}}; },
+      [](auto& p) { p.spec.volumes = {{.name = "v", .empty_dir = model::EmptyDir{}}}; },
+      [](auto& p) { p.spec.volumes = {{.name = "v", .empty_dir = model::EmptyDir{"Memory"}}}; },
+      [](auto& p) { p.spec.volumes = {{.name = "w", .empty_dir = model::EmptyDir{}}}; },
+  };
+  Snapshot s;
+  std::vector<EvictionId> ids = {s.eviction_id(s.AddPod(APod("p")))};
+  for (const Change& change : changes) {
+    model::Pod pod = APod("p");
+    change(pod);
+    const EvictionId id = s.eviction_id(s.AddPod(pod));
+    EXPECT_THAT(ids, testing::Not(testing::Contains(id))) << ids.size();
+    ids.push_back(id);
+  }
+  model::Pod other = APod("another", "2");
+  other.metadata.annotations["seen"] = "today";
+  other.metadata.creation_timestamp = model::Time{when};
+  EXPECT_EQ(s.eviction_id(s.AddPod(other)), ids.front());
 }
 
 }  // namespace

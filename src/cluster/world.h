@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -115,9 +116,16 @@ class World {
   void UpsertNode(NodePtr node);
   void DeleteNode(std::string_view name);
   void UpsertPod(PodPtr pod);
+  void UpsertPods(std::span<const PodPtr> pods);  // a whole list; faster than one by one
   void DeletePod(std::string_view namespace_, std::string_view name);
 
   std::vector<NodePtr> Nodes() const { return nodes_.List(); }
+  template <class Visit>
+  void ForEachNode(Visit visit) const {  // in list order
+    nodes_.ForEach(visit);
+  }
+  // Grows when a node comes or goes, and not when one is updated.
+  uint64_t node_set_version() const { return node_set_version_; }
   NodePtr FindNode(std::string_view name) const { return nodes_.Find("", name); }
   PodPtr FindPod(std::string_view namespace_, std::string_view name) const;
   size_t node_count() const { return nodes_.size(); }
@@ -145,6 +153,7 @@ class World {
   // What is on a node now, in the order in which peers list it: bound pods in list order, nominated
   // ones in list order, then pods that a plan has placed, as placed.
   std::vector<PodIndex> PodsInOrder(NodeIndex node) const;
+  void PodsInOrder(NodeIndex node, std::vector<PodIndex>& pods) const;  // into memory used before
 
   // Objects that decisions read beside nodes and pods.
   OrderedObjects<model::DaemonSet> daemon_sets;
@@ -172,17 +181,28 @@ class World {
     std::vector<Item> items_;
     size_t live_ = 0;
   };
+  // What there is under one node's name: the node, or pods that name it, or both.
   struct NamedList {
     std::string node;  // spec.nodeName of its pods
+    NodeIndex index = kNone;
     PlaceList pods;
+  };
+  // A pod's place among others on its node, by PodIndex: all that PodsInOrder has to look at.
+  struct Rank {
+    uint64_t rank = 0;  // place in list order, nominated pods behind bound ones
+    NodeIndex home = kNone;
   };
 
   static std::string_view NodeNamed(const model::Pod& pod);  // bound to, else nominated for
   bool holds() const { return holds_ || snapshot_.forks() != 0; }
   uint32_t FindPodId(std::string_view namespace_, std::string_view name) const;
   uint32_t FindList(std::string_view node) const;
-  void List(PodEntry& entry);    // with the pods of its node, or the unbound ones
-  void Unlist(PodEntry& entry);  // likewise
+  uint32_t ListOf(std::string_view node);  // a new one if there is none
+  void FreeIfEmpty(uint32_t list);
+  NodeIndex FindNodeOf(const PodEntry& entry) const;  // that it names, if it is there
+  void Unlist(PodEntry& entry);
+  void SetHome(PodEntry& entry, NodeIndex node);
+  void RemoveFromSnapshot(PodEntry& entry);
   void PlaceIfPossible(PodEntry& entry);
   void StopWaiting(PodEntry& entry);
 
@@ -196,9 +216,11 @@ class World {
   std::vector<uint32_t> free_lists_;
   IdTable list_names_;
   std::vector<PodEntry*> by_index_;  // by PodIndex
+  std::vector<Rank> ranks_;          // likewise
   std::unordered_map<std::string, std::map<uint64_t, PodEntry*>>
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;
+  uint64_t node_set_version_ = 1;
   bool holds_ = false;
   std::vector<std::function<void()>> held_;
 };

@@ -179,5 +179,29 @@ TEST(WorldTest, ListsAreThoseOfAPlainListUnderAnyHistory) {
   }
 }
 
+TEST(WorldTest, AnIndexThatAPlanUsesAgainDoesNotInheritAPlaceOnTheNode) {
+  World world;
+  world.UpsertNode(ANode("n"));
+  for (const char* name : {"a", "b", "c"}) world.UpsertPod(APod(name, "n"));
+  world.DeletePod("default", "a");
+  const auto fork = world.snapshot().Fork();
+  const NodeIndex node = world.snapshot().FindNode("n");
+  const PodIndex planned = world.snapshot().AddPod(*APod("planned"), node);
+  EXPECT_EQ(world.EntryOf(planned), nullptr);
+  EXPECT_THAT(OnNode(world, "n"), ElementsAre("b", "c", "planned"));
+}
+
+TEST(WorldTest, AListOfPodsIsTheSameAsOneByOne) {
+  World one;
+  World all;
+  std::vector<PodPtr> pods;
+  for (int i = 0; i < 20; ++i) pods.push_back(APod("p" + std::to_string(i), i % 3 ? "n" : ""));
+  for (World* world : {&one, &all}) world->UpsertNode(ANode("n"));
+  for (const PodPtr& pod : pods) one.UpsertPod(pod);
+  all.UpsertPods(pods);
+  EXPECT_EQ(OnNode(all, "n"), OnNode(one, "n"));
+  EXPECT_EQ(Names(all.Pods()), Names(one.Pods()));
+}
+
 }  // namespace
 }  // namespace coppice::cluster

@@ -77,6 +77,7 @@ Question::Question(const Chain& chain, const cluster::Snapshot& snapshot, cluste
 bool Question::Take(uint32_t index, Preparation preparation) {
   const Chain::Link& link = chain_->links_[index];
   for_kind_ = for_kind_ && preparation.for_kind;
+  for_spec_ = for_spec_ && preparation.for_spec;
   switch (preparation.kind) {
     case Preparation::Kind::kSkip:
       return true;

@@ -84,6 +84,7 @@ class Question {
   // Good for every plain pod of this spec shape and these labels, for as long as
   // Preparation::ForKind says.
   bool for_kind() const { return for_kind_; }
+  bool for_spec() const { return for_spec_; }  // and whatever its labels
   // All that is asked beside shapes is room; null: more than that.
   const std::vector<ResourceNeed>* Needs() const;
 
@@ -114,6 +115,7 @@ class Question {
   std::vector<const NodeCheck*> rest_;  // of stages_
   uint64_t own_links_ = 0;
   bool for_kind_ = true;
+  bool for_spec_ = true;
   bool only_tightens_ = true;
   bool same_for_whole_spec_ = true;
 };

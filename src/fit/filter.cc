@@ -30,7 +30,7 @@ model::Verdict Filter::Check(const cluster::PodSpecShape&, const cluster::NodeSh
 }
 
 Preparation ShapeFilter::Prepare(const cluster::PodView&, const cluster::Snapshot&) const {
-  return Preparation::AskShapes().ForKind();
+  return Preparation::AskShapes().ForSpec();
 }
 
 }  // namespace coppice::fit

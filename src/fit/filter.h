@@ -111,12 +111,19 @@ class Preparation {
     return std::move(*this);
   }
 
+  // In addition to ForKind: whatever their labels and namespace.
+  Preparation&& ForSpec() && {
+    for_kind = for_spec = true;
+    return std::move(*this);
+  }
+
   enum class Kind : uint8_t { kSkip, kReject, kShapes, kNodes };
   Kind kind;
   model::Verdict rejection = model::Verdict::Yes();
   std::unique_ptr<NodeCheck> check;
   std::optional<std::vector<std::string>> only;
   bool for_kind = false;
+  bool for_spec = false;
 
  private:
   explicit Preparation(Kind k) : kind(k) {}

@@ -38,10 +38,16 @@ bool SameForScheduling(const model::Pod& a, const model::Pod& b) {
   return left == b.spec;
 }
 
-std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPod>& pods) {
+std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPod>& pods,
+                                                     const cluster::Snapshot* snapshot) {
   std::vector<std::vector<PendingPod>> groups;
+  groups.reserve(pods.size());
   std::unordered_map<std::string_view, std::vector<size_t>> kinds;  // by controller uid
   for (const PendingPod& pending : pods) {
+    if (snapshot != nullptr && !snapshot->owned(pending.index)) {
+      groups.push_back({pending});
+      continue;
+    }
     const model::OwnerReference* controller = model::ControllerOf(pending.pod->metadata);
     if (controller == nullptr || IsDaemonSetPod(*pending.pod)) {
       groups.push_back({pending});

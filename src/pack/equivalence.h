@@ -21,7 +21,9 @@ bool SameForScheduling(const model::Pod& a, const model::Pod& b);
 
 // Groups of equivalent pods, in the order of their first pods; pods inside in list order. Only pods
 // of one controller are compared, and only with its first ten kinds: what differs from all of them
-// stays alone. Pods without a controller and DaemonSet pods are groups of one.
-std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPod>& pods);
+// stays alone. Pods without a controller and DaemonSet pods are groups of one. With the snapshot,
+// objects without a controller are not even looked at.
+std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPod>& pods,
+                                                     const cluster::Snapshot* snapshot = nullptr);
 
 }  // namespace coppice::pack

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
-#include "cluster/canonical.h"
 #include "pack/pod_kinds.h"
 
 namespace coppice::pack {
@@ -14,54 +14,57 @@ namespace {
 constexpr size_t kKindsPerController = 10;
 }  // namespace
 
-uint64_t Hints::HashOf(const model::Pod& pod) {
-  const model::ObjectMeta& meta = pod.metadata;
-  if (!meta.uid.empty()) return cluster::HashBytes(meta.uid);
-  return cluster::HashBytes(meta.namespace_) * 31 + cluster::HashBytes(meta.name);
+const Hints::Seen* Hints::SeenNow(const cluster::Snapshot& snapshot, cluster::PodIndex pod) const {
+  if (pod >= seen_.size()) return nullptr;
+  const Seen& seen = seen_[pod];
+  // A plan that is reverted may give the index of one pod to another.
+  return seen.run == run_ && seen.pod == snapshot.identity_hash(pod) ? &seen : nullptr;
 }
 
-const Hints::Entry* Hints::FindPrevious(const model::Pod& pod) {
-  if (previous_.empty()) return nullptr;
+cluster::NodeIndex Hints::Find(const cluster::Snapshot& snapshot, cluster::PodIndex pod) {
+  if (const Seen* seen = SeenNow(snapshot, pod)) {
+    const cluster::NodeIndex node = current_.entries[seen->entry].node;
+    return snapshot.IsLive(node) ? node : cluster::kNone;
+  }
+  if (previous_.entries.empty()) return cluster::kNone;
   if (previous_table_.size() == 0) {
-    for (size_t i = previous_.size(); i-- > 0;) {  // of two for one pod the later is found first
-      previous_table_.Insert(HashOf(*previous_[i].pod), static_cast<uint32_t>(i));
-    }
+    // Of two for one pod the later is found first.
+    for (size_t i = previous_.entries.size(); i-- > 0;)
+      previous_table_.Insert(previous_.entries[i].pod, static_cast<uint32_t>(i));
   }
-  const uint32_t id = previous_table_.Find(HashOf(pod), [&](uint32_t i) {
-    const model::ObjectMeta& known = previous_[i].pod->metadata;
-    if (known.uid != pod.metadata.uid) return false;
-    return !known.uid.empty() ||
-           (known.name == pod.metadata.name && known.namespace_ == pod.metadata.namespace_);
-  });
-  return id == cluster::IdTable::kAbsent ? nullptr : &previous_[id];
+  const uint32_t id =
+      previous_table_.Find(snapshot.identity_hash(pod), [](uint32_t) { return true; });
+  if (id == cluster::IdTable::kAbsent) return cluster::kNone;
+  return snapshot.FindNode(previous_.names[previous_.entries[id].name]);
 }
 
-const std::string* Hints::Find(const PendingPod& pod) {
-  if (pod.index < seen_.size()) {
-    const Seen& seen = seen_[pod.index];
-    if (seen.run == run_ && seen.pod == pod.pod.get() && seen.entry != cluster::kNone) {
-      return &current_[seen.entry].node;
-    }
+uint32_t Hints::NameOf(const cluster::Snapshot& snapshot, cluster::NodeIndex node) {
+  if (node >= named_.size()) named_.resize(snapshot.node_bound());
+  Named& named = named_[node];
+  if (named.run != run_) {
+    named = {run_, static_cast<uint32_t>(current_.names.size())};
+    current_.names.push_back(snapshot.node(node).name);
   }
-  const Entry* entry = FindPrevious(*pod.pod);
-  return entry == nullptr ? nullptr : &entry->node;
+  return named.name;
 }
 
-void Hints::Set(const PendingPod& pod, std::string node) {
-  if (pod.index >= seen_.size()) seen_.resize(pod.index + 1);
-  Seen& seen = seen_[pod.index];
-  if (seen.run == run_ && seen.pod == pod.pod.get() && seen.entry != cluster::kNone) {
-    current_[seen.entry].node = std::move(node);
+void Hints::Set(const cluster::Snapshot& snapshot, cluster::PodIndex pod, cluster::NodeIndex node) {
+  const uint32_t name = NameOf(snapshot, node);
+  if (const Seen* seen = SeenNow(snapshot, pod)) {
+    current_.entries[seen->entry].node = node;
+    current_.entries[seen->entry].name = name;
     return;
   }
-  seen = {pod.pod.get(), run_, static_cast<uint32_t>(current_.size())};
-  current_.push_back({pod.pod, std::move(node)});
+  if (pod >= seen_.size()) seen_.resize(snapshot.pod_bound());
+  const uint64_t identity = snapshot.identity_hash(pod);
+  seen_[pod] = {identity, run_, static_cast<uint32_t>(current_.entries.size())};
+  current_.entries.push_back({identity, node, name});
 }
 
 void Hints::NextRun() {
   previous_ = std::move(current_);
   previous_table_ = {};
-  current_.clear();
+  current_ = {};
   ++run_;
 }
 
@@ -72,6 +75,7 @@ bool Placement::all() const {
 // The kinds of pods that found no place in this run, per controller.
 class Placer::Failures {
  public:
+  bool any() const { return !kinds_.empty(); }
   bool Knows(const model::Pod& pod) const {
     const model::OwnerReference* controller = model::ControllerOf(pod.metadata);
     if (controller == nullptr) return false;
@@ -97,48 +101,47 @@ class Placer::Failures {
   std::set<std::string_view> overflowing_;
 };
 
-bool Placer::PlaceByHint(const PendingPod& pod, const PlaceOptions& options) {
-  const std::string* hint = hints_.Find(pod);
-  if (hint == nullptr) return false;
+bool Placer::PlaceByHint(cluster::PodIndex pod, const PlaceOptions& options) {
   cluster::Snapshot& snapshot = search_.snapshot();
-  const cluster::NodeIndex node = snapshot.FindNode(*hint);
+  const cluster::NodeIndex node = hints_.Find(snapshot, pod);
   if (node == cluster::kNone || node == options.accept.except) return false;
   if (options.accept.allowed != nullptr &&
       (node >= options.accept.allowed->size() || (*options.accept.allowed)[node] == 0)) {
     return false;
   }
-  if (!search_.Fits(pod.index, node)) return false;
-  snapshot.Place(pod.index, node);
-  hints_.Set(pod, std::string(*hint));
+  if (!search_.Fits(pod, node)) return false;
+  snapshot.Place(pod, node);
+  hints_.Set(snapshot, pod, node);
   return true;
 }
 
-bool Placer::PlaceBySearch(const PendingPod& pod, const PlaceOptions& options, Failures& failures) {
-  if (failures.Knows(*pod.pod)) return false;
+bool Placer::PlaceBySearch(cluster::PodIndex pod, const PlaceOptions& options) {
   cluster::Snapshot& snapshot = search_.snapshot();
-  const cluster::NodeIndex node = search_.Find(pod.index, options.accept);
-  if (node == cluster::kNone) {
-    failures.Add(*pod.pod);
-    return false;
-  }
-  snapshot.Place(pod.index, node);
-  hints_.Set(pod, snapshot.node(node).name);
+  const cluster::NodeIndex node = search_.Find(pod, options.accept);
+  if (node == cluster::kNone) return false;
+  snapshot.Place(pod, node);
+  hints_.Set(snapshot, pod, node);
   return true;
 }
 
 Placement Placer::Place(const std::vector<PendingPod>& pods, const PlaceOptions& options) {
+  std::vector<cluster::PodIndex> indexes;
+  indexes.reserve(pods.size());
+  for (const PendingPod& pod : pods) indexes.push_back(pod.index);
+  return Place(indexes, [&](size_t i) -> const model::Pod& { return *pods[i].pod; }, options);
+}
+
+Placement Placer::Place(std::span<const cluster::PodIndex> pods, const ObjectOf& object_of,
+                        const PlaceOptions& options) {
   Placement result;
   result.placed.assign(pods.size(), 0);
   result.unprocessed.assign(pods.size(), 0);
-  std::map<int32_t, std::vector<size_t>, std::greater<>> by_priority;
-  std::vector<size_t>* group_of_last = nullptr;  // most pods have the priority of the one before
-  int32_t last = 0;
   const cluster::Snapshot& snapshot = search_.snapshot();
-  for (size_t i = 0; i < pods.size(); ++i) {
-    const int32_t priority = snapshot.interner().spec(snapshot.spec_id(pods[i].index)).priority;
-    if (group_of_last == nullptr || priority != last) group_of_last = &by_priority[last = priority];
-    group_of_last->push_back(i);
-  }
+  const auto priority_of = [&](size_t i) { return snapshot.spec(pods[i]).priority; };
+  std::vector<size_t> order(pods.size());  // by priority, the highest first
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (!std::ranges::is_sorted(order, std::greater<>(), priority_of))
+    std::ranges::stable_sort(order, std::greater<>(), priority_of);
 
   Failures failures;
   bool timed_out = false;
@@ -146,9 +149,14 @@ Placement Placer::Place(const std::vector<PendingPod>& pods, const PlaceOptions&
     timed_out = timed_out || (options.out_of_time && options.out_of_time());
     return timed_out;
   };
-  for (const auto& [priority, group] : by_priority) {
-    std::vector<size_t> without_hint;
-    for (const size_t i : group) {
+  std::vector<size_t> without_hint;
+  for (size_t begin = 0; begin < order.size();) {
+    const int32_t priority = priority_of(order[begin]);
+    size_t end = begin;
+    while (end < order.size() && priority_of(order[end]) == priority) ++end;
+    without_hint.clear();
+    for (; begin < end; ++begin) {
+      const size_t i = order[begin];
       if (out_of_time()) {
         result.unprocessed[i] = 1;
       } else if (PlaceByHint(pods[i], options)) {
@@ -162,9 +170,15 @@ Placement Placer::Place(const std::vector<PendingPod>& pods, const PlaceOptions&
       if (stopped) break;
       if (out_of_time()) {
         result.unprocessed[i] = 1;
-      } else if (PlaceBySearch(pods[i], options, failures)) {
+        continue;
+      }
+      const bool owned = snapshot.owned(pods[i]);  // else a failure is not remembered
+      if (owned && failures.any() && failures.Knows(object_of(i))) {
+        stopped = options.stop_at_first_failure;
+      } else if (PlaceBySearch(pods[i], options)) {
         result.placed[i] = 1;
       } else {
+        if (owned) failures.Add(object_of(i));
         stopped = options.stop_at_first_failure;
       }
     }

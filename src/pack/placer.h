@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,34 +19,45 @@
 namespace coppice::pack {
 
 // Where a pod went last. An entry lives through the run in which it was set or used with success
-// and the next.
+// and the next. From one run to the next a pod is known by the hash of its identity
+// (Snapshot::identity_hash) and a node by its name. What two pods of one hash would get wrong is a
+// hint, and hints are checked.
 class Hints {
  public:
-  const std::string* Find(const PendingPod& pod);
-  void Set(const PendingPod& pod, std::string node);
+  // kNone: no hint, or its node is gone.
+  cluster::NodeIndex Find(const cluster::Snapshot& snapshot, cluster::PodIndex pod);
+  void Set(const cluster::Snapshot& snapshot, cluster::PodIndex pod, cluster::NodeIndex node);
   void NextRun();
 
  private:
   struct Entry {
-    cluster::PodPtr pod;
-    std::string node;
+    uint64_t pod;             // hash of its identity
+    cluster::NodeIndex node;  // in the run that set it; while pods are placed, no index is reused
+    uint32_t name;            // of the node, in the run's names
   };
-  // What this run knows of a pod, by its index: no text is hashed, and the object is not even
-  // looked at. In one run a pod has one index.
+  struct Run {
+    std::vector<Entry> entries;
+    std::vector<std::string> names;
+  };
+  // What this run knows of a pod or node, by index: no text is touched.
   struct Seen {
-    const model::Pod* pod = nullptr;
-    uint64_t run = 0;
-    uint32_t entry = cluster::kNone;  // of current_; kNone: no hint
+    uint64_t pod = 0;
+    uint32_t run = 0;
+    uint32_t entry = 0;  // of current_
+  };
+  struct Named {
+    uint32_t run = 0;
+    uint32_t name = 0;
   };
 
-  // From one run to the next a pod is known by its uid, or by its name if it has none.
-  static uint64_t HashOf(const model::Pod& pod);
-  const Entry* FindPrevious(const model::Pod& pod);
+  const Seen* SeenNow(const cluster::Snapshot& snapshot, cluster::PodIndex pod) const;
+  uint32_t NameOf(const cluster::Snapshot& snapshot, cluster::NodeIndex node);
 
-  std::vector<Seen> seen_;  // by pod index
-  uint64_t run_ = 1;
-  std::vector<Entry> current_;
-  std::vector<Entry> previous_;
+  std::vector<Seen> seen_;    // by pod index
+  std::vector<Named> named_;  // by node index
+  uint32_t run_ = 1;
+  Run current_;
+  Run previous_;
   cluster::IdTable previous_table_;  // to previous_; built when it is first asked
 };
 
@@ -68,12 +80,17 @@ class Placer {
 
   // Places what it can in the snapshot, and does not fork: that is the caller's business.
   Placement Place(const std::vector<PendingPod>& pods, const PlaceOptions& options);
+  // The same for pods whose objects are elsewhere: `object_of` is given a place in the list, and
+  // asked only about pods that fit nowhere and those behind them.
+  using ObjectOf = std::function<const model::Pod&(size_t)>;
+  Placement Place(std::span<const cluster::PodIndex> pods, const ObjectOf& object_of,
+                  const PlaceOptions& options);
   void NextRun() { hints_.NextRun(); }
 
  private:
   class Failures;
-  bool PlaceByHint(const PendingPod& pod, const PlaceOptions& options);
-  bool PlaceBySearch(const PendingPod& pod, const PlaceOptions& options, Failures& failures);
+  bool PlaceByHint(cluster::PodIndex pod, const PlaceOptions& options);
+  bool PlaceBySearch(cluster::PodIndex pod, const PlaceOptions& options);
 
   Search& search_;
   Hints hints_;

@@ -50,8 +50,8 @@ const fit::Question& Search::Ask(cluster::PodIndex pod) {
   const uint64_t facts = snapshot_.facts().version();
   const uint64_t terms = snapshot_.counters().terms_version();
   const cluster::NodeShapeId shapes = snapshot_.interner().node_shape_count();
-  if (known.question && known.labels == labels && known.facts_version == facts &&
-      known.terms_version == terms && known.node_shapes == shapes) {
+  if (known.question && (known.labels == labels || known.question->for_spec()) &&
+      known.facts_version == facts && known.terms_version == terms && known.node_shapes == shapes) {
     return *known.question;
   }
   known.question.reset();

@@ -1,5 +1,6 @@
 #include "report/report_json.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "report/explain.h"
@@ -109,12 +110,15 @@ void WriteScaleDown(JsonOut& out, const ScaleDown& down) {
     if (!outcome.error.empty()) out.Field("error", outcome.error);
   });
   WriteNames(out, "unneeded", down.unneeded);
-  for (const auto& [key, list] :
-       {std::make_pair("staying", &down.staying), std::make_pair("held", &down.held)}) {
-    out.Key(key).Open('[');
-    for (const StayingNode& node : *list) Write(out, node);
-    out.Close(']');
-  }
+  std::vector<const StayingNode*> staying;  // by name, for people who look for one
+  for (const StayingNode& node : down.staying) staying.push_back(&node);
+  std::ranges::sort(staying, {}, &StayingNode::node);
+  out.Key("staying").Open('[');
+  for (const StayingNode* node : staying) Write(out, *node);
+  out.Close(']');
+  out.Key("held").Open('[');
+  for (const StayingNode& node : down.held) Write(out, node);
+  out.Close(']');
   out.Close('}');
 }
 

@@ -57,7 +57,7 @@ inline double RunOnceScaleUp(int pods, int expected_nodes) {
   std::optional<Rig> rig;
   const double seconds = SecondsOf([&] {
     rig.emplace(flags, clock, groups);
-    for (const cluster::PodPtr& pod : objects) rig->world().UpsertPod(pod);
+    rig->world().UpsertPods(objects);
     rig->Pass();
   });
   CHECK(*groups.TargetSize("ng1") == expected_nodes);
@@ -89,7 +89,7 @@ inline double RunOnceScaleDown(int nodes_count) {
   const double seconds = SecondsOf([&] {
     rig.emplace(flags, clock, groups);
     for (const cluster::NodePtr& node : nodes) rig->world().UpsertNode(node);
-    for (const cluster::PodPtr& pod : pods) rig->world().UpsertPod(pod);
+    rig->world().UpsertPods(pods);
     rig->Pass();
   });
   CHECK(rig->writer.tainted == static_cast<size_t>(nodes_count) * 6 / 10);

@@ -16,7 +16,7 @@ constexpr std::string_view kName = "DynamicResources";
 class DynamicResources final : public fit::StateFilter {
  public:
   fit::Preparation Prepare(const cluster::PodView& pod, const cluster::Snapshot&) const override {
-    if (!pod.spec.has_resource_claims) return fit::Preparation::Skip().ForKind();
+    if (!pod.spec.has_resource_claims) return fit::Preparation::Skip().ForSpec();
     return fit::Preparation::Reject(refusal_);
   }
 

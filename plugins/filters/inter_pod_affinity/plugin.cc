@@ -173,8 +173,11 @@ class InterPodAffinity final : public fit::StateFilter {
     for (cluster::TermId id : counters.TermsAgainst(pod.label_set_id)) {
       if (counters.term(id).total > 0) against.push_back(id);
     }
-    if (plan->together.empty() && plan->apart.empty() && against.empty())
-      return fit::Preparation::Skip().ForKind();
+    if (plan->together.empty() && plan->apart.empty() && against.empty()) {
+      // Nobody keeps anybody away: then labels do not matter either, unless by terms of its own.
+      const bool no_terms = plan == &kNoTerms && !counters.any_term_carried();
+      return no_terms ? fit::Preparation::Skip().ForSpec() : fit::Preparation::Skip().ForKind();
+    }
     return fit::Preparation::Ask(std::make_unique<Neighbours>(*plan, counters, against, refusals_));
   }
 

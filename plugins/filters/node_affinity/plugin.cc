@@ -114,16 +114,16 @@ class NodeAffinity final : public fit::ShapeFilter {
                            const cluster::Snapshot& snapshot) const override {
     const model::NodeSelector* required = Required(pod.spec);
     if (!required && !added_ && pod.spec.node_selector.empty())
-      return fit::Preparation::Skip().ForKind();
+      return fit::Preparation::Skip().ForSpec();
     const bool single =
         added_looks_at_single_nodes_ || (required && LooksAtSingleNodes(*required)) ||
         std::ranges::any_of(pod.spec.node_selector,
                             [](const auto& label) { return cluster::IsPerNodeLabel(label.first); });
-    if (!single) return fit::Preparation::AskShapes().ForKind();
+    if (!single) return fit::Preparation::AskShapes().ForSpec();
     auto asked =
         fit::Preparation::Ask(std::make_unique<SingleNodes>(pod.spec, added_, snapshot, refusals_));
     auto pinned = required ? Pinned(*required) : std::nullopt;
-    if (!pinned) return std::move(asked).ForKind();
+    if (!pinned) return std::move(asked).ForSpec();
     if (pinned->empty()) return fit::Preparation::Reject(refusals_.conflict);
     return std::move(asked).Only(std::move(*pinned));
   }

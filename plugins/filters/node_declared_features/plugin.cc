@@ -15,8 +15,8 @@ constexpr std::string_view kName = "NodeDeclaredFeatures";
 class NodeDeclaredFeatures final : public fit::ShapeFilter {
  public:
   fit::Preparation Prepare(const cluster::PodView& pod, const cluster::Snapshot&) const override {
-    return pod.spec.needed_features.empty() ? fit::Preparation::Skip().ForKind()
-                                            : fit::Preparation::AskShapes().ForKind();
+    return pod.spec.needed_features.empty() ? fit::Preparation::Skip().ForSpec()
+                                            : fit::Preparation::AskShapes().ForSpec();
   }
 
   model::Verdict Check(const cluster::PodSpecShape& pod,

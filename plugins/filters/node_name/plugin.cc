@@ -35,7 +35,7 @@ class NodeName final : public fit::StateFilter {
  public:
   fit::Preparation Prepare(const cluster::PodView& pod,
                            const cluster::Snapshot& snapshot) const override {
-    if (pod.wanted_node.empty()) return fit::Preparation::Skip().ForKind();
+    if (pod.wanted_node.empty()) return fit::Preparation::Skip().ForSpec();
     return fit::Preparation::Ask(
         std::make_unique<OnlyThere>(snapshot.FindNode(pod.wanted_node), refusal_));
   }

@@ -56,10 +56,10 @@ class NodePorts final : public fit::StateFilter {
  public:
   fit::Preparation Prepare(const cluster::PodView& pod,
                            const cluster::Snapshot& snapshot) const override {
-    if (pod.spec.host_ports.empty()) return fit::Preparation::Skip().ForKind();
+    if (pod.spec.host_ports.empty()) return fit::Preparation::Skip().ForSpec();
     return fit::Preparation::Ask(
                std::make_unique<FreePorts>(pod.spec.host_ports, snapshot, refusal_))
-        .ForKind();
+        .ForSpec();
   }
 
  private:

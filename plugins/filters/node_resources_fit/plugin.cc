@@ -95,7 +95,7 @@ class NodeResourcesFit final : public fit::StateFilter {
     if (pod.spec_id >= by_spec.size()) by_spec.resize(pod.spec_id + 1);
     std::unique_ptr<NeedList>& needs = by_spec[pod.spec_id];
     if (!needs) needs = std::make_unique<NeedList>(NeedsOf(pod.spec_id, snapshot.resources()));
-    return fit::Preparation::Ask(std::make_unique<Enough>(*needs, snapshot.resources())).ForKind();
+    return fit::Preparation::Ask(std::make_unique<Enough>(*needs, snapshot.resources())).ForSpec();
   }
 
  private:

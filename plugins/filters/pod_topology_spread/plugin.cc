@@ -96,7 +96,7 @@ class PodTopologySpread final : public fit::StateFilter {
 
   fit::Preparation Prepare(const cluster::PodView& pod,
                            const cluster::Snapshot& snapshot) const override {
-    if (pod.spec.spread.empty() && defaults_.empty()) return fit::Preparation::Skip().ForKind();
+    if (pod.spec.spread.empty() && defaults_.empty()) return fit::Preparation::Skip().ForSpec();
     // The selector of default constraints depends on services and on the owner: worked out anew
     // each time.
     if (pod.spec.spread.empty()) return Ask(PlanFor(pod, snapshot), snapshot);

@@ -163,7 +163,7 @@ class VolumeBinding final : public fit::StateFilter {
       }
       claims.push_back(claim);
     }
-    if (claims.empty()) return fit::Preparation::Skip().ForKind();
+    if (claims.empty()) return fit::Preparation::Skip().ForSpec();
     return Sort(claims, snapshot);
   }
 

@@ -98,7 +98,7 @@ class NodeVolumeLimits final : public fit::StateFilter {
     const bool may_attach = std::ranges::any_of(pod.volumes.volumes, [](const auto& volume) {
       return volume.claim_name || volume.ephemeral || !fit::InTreePlugin(volume).empty();
     });
-    if (!may_attach) return fit::Preparation::Skip().ForKind();
+    if (!may_attach) return fit::Preparation::Skip().ForSpec();
     return fit::Preparation::Ask(std::make_unique<LimitCheck>(pod, snapshot));
   }
 };

@@ -100,7 +100,7 @@ class VolumeRestrictions final : public fit::StateFilter {
       claim_in_use |= snapshot.ClaimUsers(pod.namespace_, *volume.claim_name) > 0;
     }
     if (!claim_in_use && std::ranges::none_of(pod.volumes.volumes, IsExclusive)) {
-      return fit::Preparation::Skip().ForKind();
+      return fit::Preparation::Skip().ForSpec();
     }
     return fit::Preparation::Ask(
         std::make_unique<VolumeCheck>(pod.volumes, claim_in_use, snapshot));

@@ -92,7 +92,7 @@ class VolumeZone final : public fit::StateFilter {
             Verdict::No(kName, VerdictCode::kUnschedulableAndUnresolvable, *problem));
       }
     }
-    if (demands.empty()) return fit::Preparation::Skip().ForKind();
+    if (demands.empty()) return fit::Preparation::Skip().ForSpec();
     return fit::Preparation::Ask(std::make_unique<ZoneCheck>(std::move(demands), snapshot));
   }
 
