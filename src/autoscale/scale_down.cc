@@ -20,6 +20,8 @@ constexpr std::string_view kDisabledAnnotation =
     "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 // A deletion that has not happened by then is not happening: the node counts as a node again.
 constexpr Duration kDeletionTakesAtMost = std::chrono::minutes(5);
+// How often a node is tried again because there may be room elsewhere.
+constexpr Duration kLookElsewhere = std::chrono::minutes(1);
 
 bool ScaleDownDisabled(const model::Node& node) {
   const std::string* value = node.metadata.annotations.Find(kDisabledAnnotation);
@@ -392,6 +394,14 @@ void ScaleDownPlanner::NarrowDestinations(const View& view, std::vector<uint8_t>
   destinations = std::move(asked);
 }
 
+// What spoke against it may be gone although its own pods are the same: a budget that was spent for
+// a moment, which costs little to look at again; or room elsewhere, which costs a simulation.
+bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, TimePoint now) const {
+  if (remembered.why.blocking_reason == ToString(BlockingReason::kNotEnoughPdb)) return true;
+  return remembered.objects != parts_.world.node_count() + parts_.world.pod_count() &&
+         now - remembered.found >= kLookElsewhere;
+}
+
 // Of several reasons the last one counts.
 void ScaleDownPlanner::Keep(cluster::NodeIndex index, report::StayingNode staying) {
   if (const report::Utilization* use = UseOf(index)) staying.utilization = *use;
@@ -441,7 +451,7 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
     const cluster::NodeIndex index = snapshot.FindNode(entry.first);
     if (index == cluster::kNone || entry.second.until <= view.now) return true;
     return parts_.options.deviations.unremovable_recheck_on_change &&
-           entry.second.pods != PodsFingerprint(index);
+           (entry.second.pods != PodsFingerprint(index) || MayBeOtherwise(entry.second, view.now));
   });
 
   std::vector<const ListedNode*> eligible;
@@ -480,8 +490,8 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
     if (!simulated.removable) {
       simulated.staying.group = of->group;
       recently_unremovable_[of->node->metadata.name] = {
-          view.now + parts_.options.unremovable_node_recheck_timeout, fingerprint, view.now,
-          simulated.staying};
+          view.now + parts_.options.unremovable_node_recheck_timeout, fingerprint,
+          parts_.world.node_count() + parts_.world.pod_count(), view.now, simulated.staying};
       Keep(of->index, std::move(simulated.staying));
       continue;
     }

@@ -198,10 +198,12 @@ class ScaleDownPlanner {
   std::vector<std::pair<std::string, Entry>> unneeded_;  // in the order of the last evaluation
   struct Remembered {
     TimePoint until;
-    uint64_t pods = 0;  // fingerprint of what was on the node
+    uint64_t pods = 0;   // fingerprint of what was on the node
+    size_t objects = 0;  // nodes and pods of the cluster
     TimePoint found{};
     report::StayingNode why = {};
   };
+  bool MayBeOtherwise(const Remembered& remembered, TimePoint now) const;
   std::unordered_map<std::string, Remembered> recently_unremovable_;
   std::vector<report::StayingNode> staying_;  // as found; node_memory_ leads to them
   std::vector<report::StayingNode> held_;

@@ -28,6 +28,7 @@ class Child {
   // All that it has written.
   std::string output();
   void Signal(int number) const;
+  pid_t pid() const { return pid_; }
   // Exit code, or 128 + the signal that ended it. Waits, also for what it wrote.
   int Wait();
 
