@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/engine_rig.h"
+#include "autoscale/fake_writer.h"
 
 namespace coppice::app {
 namespace {
@@ -128,6 +129,38 @@ TEST_F(EngineOptionsTest, PodsThatAreBoundOrGoWhileTheCloudIsAskedAreNobodysBusi
   ASSERT_NE(report, nullptr);
   ASSERT_EQ(report->scale_up.triggered.size(), 1U);
   EXPECT_EQ(report->scale_up.triggered[0]->metadata.name, "waits");
+}
+
+// Seen on a real cluster: a provider knows nothing before it was asked for the first time.
+TEST_F(EngineOptionsTest, MarksOfAProcessBeforeUsGoAlsoIfTheProviderHadToBeAskedFirst) {
+  AddGroup("web", 5, 1);
+  model::Node marked = ANode("web-1", "zone-web", clock_.Now() - std::chrono::hours(1));
+  marked.spec.unschedulable = true;
+  marked.spec.taints.push_back({.key = "ToBeDeletedByClusterAutoscaler", .effect = "NoSchedule"});
+  world_.UpsertNode(std::make_shared<const model::Node>(std::move(marked)));
+  autoscale::FakeWriter writer(clock_);
+  HeldWorkers workers;
+  Assemble({}, workers, writer);
+  bool done = false;
+  const auto pass = [&]() -> Task<void> {
+    const auto report = co_await assembly_->engine().Pass(clock_.Now());
+    done = true;
+  };
+  executor_.Spawn(pass());
+  executor_.RunUntilIdle();
+  ASSERT_EQ(workers.held.size(), 1U);  // the refresh, with which it learns of its machine
+  groups_.Change("web", [](cloud::FakeNodeGroups::Group& g) {
+    g.instances.push_back({.id = "fake://web-1", .state = cloud::InstanceState::kRunning});
+  });
+  for (int i = 0; i < 20 && !done; ++i) {
+    workers.Do();
+    executor_.RunUntilIdle();
+  }
+  ASSERT_TRUE(done);
+  ASSERT_FALSE(writer.changes.empty());
+  EXPECT_EQ(writer.changes[0].first, "web-1");
+  EXPECT_THAT(writer.changes[0].second.remove_taints, Contains("ToBeDeletedByClusterAutoscaler"));
+  EXPECT_EQ(writer.changes[0].second.unschedulable, false);
 }
 
 TEST_F(EngineOptionsTest, ASkippedGroupIsAskedWhetherItWouldHaveTakenThePods) {

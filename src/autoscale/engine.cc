@@ -255,20 +255,7 @@ void Engine::ListPods(PassState& pass) {
 }
 
 Task<bool> Engine::Observe(PassState& pass) {
-  const bool starts = !std::exchange(initialized_, true);
-  if (starts) {
-    parts_.world.Hold();
-    std::vector<cluster::NodePtr> owned;
-    const std::vector<cluster::NodePtr> all = parts_.world.Nodes();
-    for (const cluster::NodePtr& node : all) {
-      if (!GroupOf(*node).empty()) owned.push_back(node);
-    }
-    ListNodes(pass);  // this pass still sees the taints that are now taken away
-    down_.Adopt(*pass.nodes, taints_are_fresh_, pass.now);
-    co_await actuator_.CleanUp(std::move(owned), all);
-  } else {
-    ListNodes(pass);
-  }
+  ListNodes(pass);
   if (slots_.actionable_cluster) {
     const auto why = slots_.actionable_cluster->ShouldAbort(*pass.nodes, ViewOf(pass));
     if (!why.ok()) pass.Fail("internalError", why.status().message());
@@ -295,10 +282,17 @@ Task<bool> Engine::Observe(PassState& pass) {
   // The cluster went on while the cloud was asked. From here on what comes is held back until the
   // plan is made: what is listed now is what is planned with.
   parts_.world.Hold();
-  if (!starts) {
-    ListNodes(pass);
-  } else if (parts_.groups.Version() == 0 || parts_.groups.Version() != listed_version_) {
-    for (ListedNode& of : listed_) of.group = GroupOf(*of.node);  // the refresh has changed it
+  ListNodes(pass);
+  if (!std::exchange(initialized_, true)) {
+    // Not before the provider was asked: which nodes are ours is not known until then, and marks of
+    // a process before us would stay for ever. This pass still sees them.
+    std::vector<cluster::NodePtr> owned;
+    const std::vector<cluster::NodePtr> all = parts_.world.Nodes();
+    for (const cluster::NodePtr& node : all) {
+      if (!GroupOf(*node).empty()) owned.push_back(node);
+    }
+    down_.Adopt(*pass.nodes, taints_are_fresh_, pass.now);
+    co_await actuator_.CleanUp(std::move(owned), all);
   }
   ListPods(pass);
   for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));

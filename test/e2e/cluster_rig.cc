@@ -103,8 +103,13 @@ void ClusterTest::SetUp() {
 
 void ClusterTest::TearDown() {
   if (rig_ == nullptr || cloud_ == nullptr) return;
-  if (HasFailure() && !replicas_.empty())
-    std::cerr << "---- the last replica said\n" << replicas_.back()->output();
+  if (HasFailure()) {
+    std::cerr << rig_->Kubectl({"get", "pods,nodes,pdb", "-n", "default", "-o", "wide"})
+              << rig_->Kubectl({"get", "configmap", "cluster-autoscaler-status", "-n",
+                                "kube-system", "-o", "yaml"});
+    if (!replicas_.empty())
+      std::cerr << "---- the last replica said\n" << replicas_.back()->output();
+  }
   replicas_.clear();
   cloud_.reset();
   rig_->Kubectl({"delete", "deployments,pdb,daemonsets", "--all", "-n", "default", "--wait=false"});
