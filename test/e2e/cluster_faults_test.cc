@@ -100,7 +100,7 @@ TEST_F(ClusterFaultsTest, AnApiServerThatComesBackFindsTheLoopAtWork) {
   rig_->Restart("kube-apiserver");
   ASSERT_TRUE(Until([&] { return rig_->Ready(); }, seconds(60)));
   Scale("web", 8);
-  EXPECT_TRUE(UntilKept([&] { return Running("web") == 8; }, seconds(90)));
+  EXPECT_TRUE(UntilKept([&] { return Running("web") == 8; }, seconds(150)));
   EXPECT_EQ(cloud_->peak(), 2u);
   EXPECT_THAT(coppice.output(), HasSubstr("the view of a kind cannot be refreshed"));
 }
@@ -112,7 +112,7 @@ TEST_F(ClusterFaultsTest, EtcdsRestartIsSurvived) {
   rig_->Restart("etcd");
   ASSERT_TRUE(Until([&] { return rig_->Ready(); }, seconds(60)));
   Scale("web", 8);
-  EXPECT_TRUE(UntilKept([&] { return Running("web") == 8; }, seconds(90)));
+  EXPECT_TRUE(UntilKept([&] { return Running("web") == 8; }, seconds(150)));
   EXPECT_EQ(cloud_->peak(), 2u);
   Scale("web", 4);
   EXPECT_TRUE(

@@ -214,16 +214,14 @@ TEST_F(ClusterSpeedTest, PodsOneByOneThenAThousandAtOnce) {
   const size_t before = cloud_->servers();
   const double cpu = UsageOf(coppice.pid()).cpu_seconds;
   const TimePoint first = clock_.Now();
-  std::atomic<bool> ordered = false;
   double first_call = 0;
   std::thread watcher([&] {
     while (cloud_->servers() == before && Since(first) < 30)
       clock_.SleepFor(std::chrono::microseconds(500));
     first_call = Since(first) * 1000;
-    ordered = true;
   });
   Spread(1000,
-         [this](ApiClient& api, int i) { MarkUnschedulable(api, "burst-" + std::to_string(i)); });
+         [&](ApiClient& api, int i) { MarkUnschedulable(api, burst[static_cast<size_t>(i)]); });
   const TimePoint last = clock_.Now();
   const double marking = Since(first) * 1000;
   EXPECT_TRUE(Until([&] { return cloud_->servers() >= before + 250; }, seconds(60)));
