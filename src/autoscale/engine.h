@@ -97,6 +97,7 @@ class Engine {
   void ListAllNodes(PassState& pass);
   void ListPodsToHelp(PassState& pass);
   void PlaceOnOrdered(PassState& pass, Pods& pods);
+  void RememberBought(const report::ScaleUp& done);
   Pods HelpByExistingNodes(PassState& pass, Pods pods);
   bool ShouldScaleUp(PassState& pass);
   bool WantsScaleUp(PassState& pass);
@@ -146,7 +147,12 @@ class Engine {
   TimePoint last_fail_;
   std::vector<report::FailedAddition> failed_additions_;  // since the last report
   int groups_created_ = 0;                                // likewise
-  std::set<std::string> bought_for_;                      // uids of pending pods
+  struct BoughtFor {
+    uint64_t order = 0;
+    std::set<std::string> groups = {};
+  };
+  std::map<std::string, BoughtFor> bought_for_;  // pending pods, by uid
+  uint64_t orders_ = 0;
   bool taints_are_fresh_ = false;  // the process that set them was alive a moment ago
   TimePoint next_instance_refresh_;
   // --scale-down-delay-type-local.

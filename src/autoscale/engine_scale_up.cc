@@ -116,27 +116,77 @@ void Engine::ListPodsToHelp(PassState& pass) {
   });
 }
 
-// Pods that were bought for go onto the nodes on their way, first fit, before anybody else: the
-// search goes round, so that it would spread them, and of several sizes some would find no room.
+// Pods that were bought for go onto the nodes on their way before anybody else, by decreasing size
+// and first fit: the search goes round, so that it would spread them, and of several sizes some
+// would find no room. Each onto the groups that were chosen for it, order by order; if that leaves
+// some out, because the scheduler has filled what is up in its own way, all of them onto all.
 void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
-  std::set<std::string> still;
-  std::map<cluster::SpecId, size_t> full;  // so many of the nodes take no more of these
-  std::erase_if(pods, [&](const pack::PendingPod& pod) {
-    if (!bought_for_.contains(pod.pod->metadata.uid)) return false;
-    still.insert(pod.pod->metadata.uid);
-    for (size_t& at = full[snapshot.spec_id(pod.index)]; at < pass.upcoming.size(); ++at) {
-      const cluster::NodeIndex node =
-          snapshot.FindNode(pass.upcoming[at].second.node.metadata.name);
-      if (node == cluster::kNone || !search_.Fits(pod.index, node)) continue;
-      snapshot.Place(pod.index, node);
-      if (parts_.options.explain_checks < 0)
-        pass.fitting.push_back({pod.pod, snapshot.node(node).name});
-      return true;
-    }
-    return false;
-  });
+  std::map<std::string, BoughtFor> still;
+  std::vector<std::pair<const BoughtFor*, size_t>> waiting;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    auto bought = bought_for_.extract(pods[i].pod->metadata.uid);
+    if (bought.empty()) continue;
+    waiting.emplace_back(&still.insert(std::move(bought)).position->second, i);
+  }
   bought_for_ = std::move(still);
+  if (waiting.empty() || pass.upcoming.empty()) return;
+
+  std::vector<uint8_t> placed(pods.size(), 0);
+  const auto first_fit = [&](bool own_groups) {
+    size_t count = 0;
+    std::map<std::pair<uint64_t, cluster::SpecId>, size_t> full;  // so many take no more of these
+    for (const auto& entry : waiting) {
+      const BoughtFor& bought = *entry.first;
+      const pack::PendingPod& pod = pods[entry.second];
+      size_t& at = full[{own_groups ? bought.order : 0, snapshot.spec_id(pod.index)}];
+      for (; at < pass.upcoming.size(); ++at) {
+        const auto& coming = pass.upcoming[at];
+        if (own_groups && !bought.groups.contains(coming.first)) continue;
+        const cluster::NodeIndex node = snapshot.FindNode(coming.second.node.metadata.name);
+        if (node == cluster::kNone || !search_.Fits(pod.index, node)) continue;
+        snapshot.Place(pod.index, node);
+        placed[entry.second] = 1;
+        ++count;
+        break;
+      }
+    }
+    return count;
+  };
+  const auto take_back = [&] {
+    for (const auto& entry : waiting) {
+      if (std::exchange(placed[entry.second], uint8_t{0}) != 0)
+        snapshot.Unplace(pods[entry.second].index);
+    }
+  };
+  const auto by_size = waiting;
+  std::ranges::stable_sort(waiting, {}, [](const auto& one) { return one.first->order; });
+  const auto by_order = waiting;
+  const size_t as_bought = first_fit(true);
+  if (as_bought < waiting.size()) {
+    take_back();
+    waiting = by_size;
+    if (first_fit(false) < as_bought) {
+      take_back();
+      waiting = by_order;
+      first_fit(true);
+    }
+  }
+  Pods others;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    if (placed[i] == 0) {
+      others.push_back(std::move(pods[i]));
+    } else if (parts_.options.explain_checks < 0) {
+      pass.fitting.push_back({pods[i].pod, snapshot.node(snapshot.node_of(pods[i].index)).name});
+    }
+  }
+  pods = std::move(others);
+}
+
+void Engine::RememberBought(const report::ScaleUp& done) {
+  BoughtFor bought{.order = ++orders_};
+  for (const report::GroupResize& resize : done.resizes) bought.groups.insert(resize.group);
+  for (const auto& pod : done.triggered) bought_for_[pod->metadata.uid] = bought;
 }
 
 Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
@@ -391,7 +441,7 @@ Task<void> Engine::ScaleUp(PassState& pass) {
     TellScaleUp(pass);
     if (pass.report->scale_up.result != report::ScaleUpResult::kSuccessful) break;
     last_scale_up_ = pass.now;
-    for (const auto& pod : pass.report->scale_up.triggered) bought_for_.insert(pod->metadata.uid);
+    RememberBought(pass.report->scale_up);
     if (!parts_.options.salvo_scale_up || pass.report->scale_up.triggered.empty()) break;
 
     std::set<const model::Pod*> helped;

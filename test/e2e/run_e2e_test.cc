@@ -142,6 +142,10 @@ class RunE2eTest : public testing::Test {
     return running;
   }
 
+  Json StatusMap() {
+    return api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system");
+  }
+
   bool Until(const std::function<bool()>& done, Duration limit = std::chrono::seconds(30)) {
     const TimePoint give_up = clock_.Now() + limit;
     while (!done() && clock_.Now() < give_up) clock_.SleepFor(std::chrono::milliseconds(20));
@@ -178,7 +182,45 @@ TEST_F(RunE2eTest, PodsGetNodesAndEmptyNodesGo) {
   coppice->Signal(SIGTERM);
   EXPECT_EQ(coppice->Wait(), 0) << coppice->output();
   EXPECT_EQ(api_.Get(kLeases, "cluster-autoscaler", "kube-system")["spec"]["holderIdentity"], "");
-  EXPECT_TRUE(api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system").is_null());
+  // Left for the next process, with what it is to know.
+  EXPECT_THAT(StatusMap()["metadata"]["annotations"].dump(), HasSubstr("/memory"));
+}
+
+TEST_F(RunE2eTest, AsUpstreamTheStatusMapGoesWithTheProcess) {
+  const auto coppice = Start("a", {"--survive-restarts=false"});
+  ASSERT_TRUE(Until([&] { return !StatusMap().is_null(); })) << coppice->output();
+  coppice->Signal(SIGTERM);
+  EXPECT_EQ(coppice->Wait(), 0) << coppice->output();
+  EXPECT_TRUE(StatusMap().is_null());
+}
+
+// The cloud has room again when the second process starts; it waits all the same, as the first
+// would.
+TEST_F(RunE2eTest, AGroupThatHasJustFailedIsNotAskedAgainByTheNextProcess) {
+  cloud_->emulator().SetFaults({.server_quota = 0});
+  const auto backed_off = [&] {
+    const Json map = StatusMap();
+    return !map.is_null() &&
+           map["data"]["status"].get<std::string>().find("status: Backoff") != std::string::npos;
+  };
+  auto first = Start("first");
+  AddPods(3);
+  ASSERT_TRUE(Until(backed_off)) << first->output();
+  first->Signal(SIGTERM);
+  ASSERT_EQ(first->Wait(), 0) << first->output();
+  cloud_->emulator().SetFaults({});
+  Json map = StatusMap();
+  map["data"]["status"] = "of the first";
+  api_.Put("/api/v1/configmaps", "ConfigMap", "cluster-autoscaler-status", map, "kube-system");
+  {
+    const auto second = Start("second");
+    EXPECT_TRUE(Until(backed_off)) << second->output();
+    EXPECT_EQ(cloud_->servers(), 0u) << second->output();
+    second->Signal(SIGTERM);
+    ASSERT_EQ(second->Wait(), 0);
+  }
+  const auto forgetful = Start("third", {"--survive-restarts=false"});
+  EXPECT_TRUE(Until([&] { return cloud_->servers() == 1; })) << forgetful->output();
 }
 
 TEST_F(RunE2eTest, DryRunTouchesNothingAndSaysWhatItWouldDo) {

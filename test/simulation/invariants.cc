@@ -291,7 +291,10 @@ void Invariants::CheckOrphans() {
     const cloud::GroupConfig* group = GroupOf(machine);
     const Duration patience = 2 * options_.group_defaults.max_node_provision_time + minutes(60);
     // At its minimum a group keeps even machines that do not join: upstream's rule.
-    if (group != nullptr && model_.MachinesIn(group->name) <= group->min_size) continue;
+    if (group != nullptr && model_.MachinesIn(group->name) <= group->min_size) {
+      alone[machine.id] = now;
+      continue;
+    }
     if (now - alone[machine.id] > patience) {
       broken_("machine " + machine.name + " has been without a node for " +
               std::to_string((now - alone[machine.id]) / minutes(1)) + " minutes");

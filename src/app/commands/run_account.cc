@@ -134,7 +134,9 @@ void RunAccount::TellScaleUp(const report::ScaleUp& scale_up) {
     for (const report::GroupResize& resize : scale_up.resizes) {
       bought_ += resize.to - resize.from;
       Line('+', fmt::format("{} {} -> {}", resize.group, resize.from, resize.to),
-           "for " + ByOwner(scale_up.triggered) + (how.empty() ? "" : " (" + how + ")"));
+           scale_up.triggered.empty()
+               ? "to its minimum"
+               : "for " + ByOwner(scale_up.triggered) + (how.empty() ? "" : " (" + how + ")"));
     }
     for (const auto& pod : scale_up.triggered) said_.erase(OwnerOf(*pod));
   }
