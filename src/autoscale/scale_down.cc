@@ -340,12 +340,20 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
     return result;
   }
   Moving moving{move.movable, std::move(move.movable)};
+  const auto object_of = [this](cluster::PodIndex pod) -> const model::Pod& {
+    return ObjectOf(pod);
+  };
+  const bool tpus = tpus_.Any(moving.pods, snapshot, object_of);
+  // In a full cluster most nodes fail at their first pod: then nothing has to be moved to find out.
+  if (!tpus && parts_.options.explain_checks >= 0 &&
+      placer_.WouldStopAtOnce(moving.pods, {.allowed = &destinations, .except = of.index})) {
+    result.staying.reason = Unremovable::kNoPlaceToMovePods;
+    result.staying.stuck_pod = parts_.world.EntryOf(moving.objects.front())->pod;
+    return result;
+  }
   {
     auto fork = snapshot.Fork();
-    const auto object_of = [this](cluster::PodIndex pod) -> const model::Pod& {
-      return ObjectOf(pod);
-    };
-    if (tpus_.Any(moving.pods, snapshot, object_of)) {
+    if (tpus) {
       for (const cluster::PodIndex pod : moving.pods) snapshot.Unplace(pod);
       tpus_.Forget(moving.pods, snapshot, object_of);
     }

@@ -9,29 +9,6 @@ namespace coppice::cluster {
 
 namespace {
 
-// Objects of a list that has just been decoded are not in the cache, and a pod is three objects
-// deep: the pod, its containers and lists, their requests. Asking for each some turns before it is
-// read hides most of the waiting, which is most of the work.
-void FetchAhead(std::span<const PodPtr> pods, size_t i) {
-  constexpr size_t kLine = 64;
-  const auto fetch = [](const void* first, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += kLine)
-      __builtin_prefetch(static_cast<const char*>(first) + at);
-  };
-  if (i + 6 >= pods.size()) return;
-  fetch(pods[i + 6].get(), sizeof(model::Pod));
-  const model::Pod& nearer = *pods[i + 3];
-  if (!nearer.spec.containers.empty())
-    fetch(&nearer.spec.containers.front(), sizeof(model::Container));
-  if (!nearer.metadata.annotations.empty()) fetch(&*nearer.metadata.annotations.begin(), kLine);
-  if (!nearer.metadata.labels.empty()) fetch(&*nearer.metadata.labels.begin(), kLine);
-  if (!nearer.status.conditions.empty()) fetch(&nearer.status.conditions.front(), kLine);
-  const model::Pod& next = *pods[i + 1];
-  if (next.spec.containers.empty()) return;
-  const model::ResourceList& requests = next.spec.containers.front().resources.requests;
-  if (!requests.empty()) fetch(&*requests.begin(), requests.size() * sizeof(*requests.begin()));
-}
-
 uint64_t NameHash(std::string_view namespace_, std::string_view name) {
   return HashBytes(namespace_) * 31 + HashBytes(name);
 }
@@ -271,10 +248,9 @@ void World::UpsertPod(PodPtr pod) {
 }
 
 void World::UpsertPods(std::span<const PodPtr> pods) {
-  for (size_t i = 0; i < pods.size(); ++i) {
-    FetchAhead(pods, i);
-    UpsertPod(pods[i]);
-  }
+  by_index_.reserve(by_index_.size() + pods.size());
+  ranks_.reserve(ranks_.size() + pods.size());
+  for (const PodPtr& pod : pods) UpsertPod(pod);
 }
 
 void World::DeletePod(std::string_view namespace_, std::string_view name) {

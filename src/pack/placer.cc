@@ -104,11 +104,7 @@ class Placer::Failures {
 bool Placer::PlaceByHint(cluster::PodIndex pod, const PlaceOptions& options) {
   cluster::Snapshot& snapshot = search_.snapshot();
   const cluster::NodeIndex node = hints_.Find(snapshot, pod);
-  if (node == cluster::kNone || node == options.accept.except) return false;
-  if (options.accept.allowed != nullptr &&
-      (node >= options.accept.allowed->size() || (*options.accept.allowed)[node] == 0)) {
-    return false;
-  }
+  if (node == cluster::kNone || !Accepts(options.accept, node)) return false;
   if (!search_.Fits(pod, node)) return false;
   snapshot.Place(pod, node);
   hints_.Set(snapshot, pod, node);
@@ -122,6 +118,24 @@ bool Placer::PlaceBySearch(cluster::PodIndex pod, const PlaceOptions& options) {
   snapshot.Place(pod, node);
   hints_.Set(snapshot, pod, node);
   return true;
+}
+
+bool Placer::WouldStopAtOnce(std::span<const cluster::PodIndex> pods, const Accept& accept) {
+  const cluster::Snapshot& snapshot = search_.snapshot();
+  if (pods.empty() || !snapshot.IsPlain(pods.front())) return false;
+  const int32_t priority = snapshot.spec(pods.front()).priority;
+  for (const cluster::PodIndex pod : pods) {
+    // Of each priority somebody is tried, and a hint that works is kept.
+    if (snapshot.spec(pod).priority != priority) return false;
+    const cluster::NodeIndex hint = hints_.Find(snapshot, pod);
+    if (hint != cluster::kNone && Accepts(accept, hint)) return false;
+  }
+  const fit::Question& question = search_.Ask(pods.front());
+  if (question.rejected() || !question.OwnNodeOnly()) return false;
+  const size_t last = search_.last();
+  if (search_.Find(pods.front(), accept) == cluster::kNone) return true;
+  search_.MoveTo(last);  // nothing has been placed yet
+  return false;
 }
 
 Placement Placer::Place(const std::vector<PendingPod>& pods, const PlaceOptions& options) {

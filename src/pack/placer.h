@@ -85,6 +85,10 @@ class Placer {
   using ObjectOf = std::function<const model::Pod&(size_t)>;
   Placement Place(std::span<const cluster::PodIndex> pods, const ObjectOf& object_of,
                   const PlaceOptions& options);
+  // True: Place() would stop at the first pod, leave all of them unplaced and remember nothing. Can
+  // be said while they are still on the node that is excepted: the first fits on none of the others
+  // for reasons of those nodes' own, and nobody has a hint to follow. False: try.
+  bool WouldStopAtOnce(std::span<const cluster::PodIndex> pods, const Accept& accept);
   void NextRun() { hints_.NextRun(); }
 
  private:

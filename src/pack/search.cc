@@ -11,12 +11,6 @@ namespace {
 using cluster::kNone;
 using cluster::NodeIndex;
 
-bool Accepts(const Accept& accept, NodeIndex node) {
-  if (node == accept.except) return false;
-  return accept.allowed == nullptr ||
-         (node < accept.allowed->size() && (*accept.allowed)[node] != 0);
-}
-
 uint64_t Ones(size_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
 void Mark(std::vector<uint64_t>& bits, uint32_t slot) {
@@ -35,6 +29,12 @@ struct Batch {
 };
 
 }  // namespace
+
+bool Accepts(const Accept& accept, NodeIndex node) {
+  if (node == accept.except) return false;
+  return accept.allowed == nullptr ||
+         (node < accept.allowed->size() && (*accept.allowed)[node] != 0);
+}
 
 Search::Known& Search::KnownOf(cluster::SpecId spec) {
   if (spec >= known_.size()) known_.resize(spec + 1);

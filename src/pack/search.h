@@ -29,6 +29,7 @@ struct Accept {
   const std::vector<uint8_t>* allowed = nullptr;  // by node index, 1 = yes; null: all
   cluster::NodeIndex except = cluster::kNone;
 };
+bool Accepts(const Accept& accept, cluster::NodeIndex node);  // wherever it stands in the order
 
 class Search {
  public:
