@@ -163,7 +163,7 @@ TEST_F(AutoscalerMetricsTest, ThePageHasUpstreamsFamiliesAndNoOthers) {
                               "gpu_resource_name=\"nvidia.com/gpu\"} 1"));
   EXPECT_THAT(page, HasSubstr("namespace_count=\"6-10\""));
   EXPECT_THAT(page, HasSubstr("cluster_autoscaler_scaled_down_gpu_nodes_total{gpu_name=\"a100\","
-                              "gpu_resource_name=\"nvidia.com/gpu\",reason=\"empty\"} 1"));
+                              "gpu_resource_name=\"nvidia.com/gpu\",reason=\"unready\"} 1"));
 }
 
 TEST_F(AutoscalerMetricsTest, SeriesThatARateStartsFromAreThereBeforeAnythingHappened) {
