@@ -116,10 +116,12 @@ void Engine::ListPodsToHelp(PassState& pass) {
   });
 }
 
-// Pods that were bought for go onto the nodes on their way before anybody else, by decreasing size
-// and first fit: the search goes round, so that it would spread them, and of several sizes some
-// would find no room. Each onto the groups that were chosen for it, order by order; if that leaves
-// some out, because the scheduler has filled what is up in its own way, all of them onto all.
+// Pods that were bought for go onto the nodes of their order before anybody else, by decreasing
+// size and first fit: the search goes round, so that it would spread them, and of several sizes
+// some would find no room. Those on their way come first, then those that are up already and that
+// the scheduler has not used yet. Each pod onto the groups that were chosen for it, order by order;
+// if that leaves some out, because the scheduler has filled what is up in its own way, all onto
+// all.
 void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
   std::map<std::string, BoughtFor> still;
@@ -132,24 +134,41 @@ void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
   bought_for_ = std::move(still);
   if (waiting.empty() || pass.upcoming.empty()) return;
 
+  std::map<uint64_t, std::vector<cluster::NodeIndex>> rooms;  // by order; 0: of all of them
+  std::set<std::string> all_groups;
+  const auto add_rooms = [&](uint64_t order, const std::set<std::string>& groups) {
+    const auto [it, added] = rooms.try_emplace(order);
+    if (!added) return;
+    for (const auto& [group, node] : pass.upcoming) {
+      if (order == 0 || groups.contains(group))
+        it->second.push_back(snapshot.FindNode(node.node.metadata.name));
+    }
+    for (const ListedNode& of : *pass.nodes) {
+      if (of.ready && groups.contains(of.group)) it->second.push_back(of.index);
+    }
+    std::erase(it->second, cluster::kNone);
+  };
+  for (const auto& [bought, pod] : waiting) {
+    add_rooms(bought->order, bought->groups);
+    all_groups.insert(bought->groups.begin(), bought->groups.end());
+  }
+  add_rooms(0, all_groups);
+
   std::vector<uint8_t> placed(pods.size(), 0);
   const auto first_fit = [&](bool own_groups) {
     size_t count = 0;
     std::map<std::pair<uint64_t, cluster::SpecId>, size_t> full;  // so many take no more of these
     for (const auto& entry : waiting) {
-      const BoughtFor& bought = *entry.first;
+      if (placed[entry.second] != 0) continue;
+      const uint64_t order = own_groups ? entry.first->order : 0;
+      const std::vector<cluster::NodeIndex>& nodes = rooms.at(order);
       const pack::PendingPod& pod = pods[entry.second];
-      size_t& at = full[{own_groups ? bought.order : 0, snapshot.spec_id(pod.index)}];
-      for (; at < pass.upcoming.size(); ++at) {
-        const auto& coming = pass.upcoming[at];
-        if (own_groups && !bought.groups.contains(coming.first)) continue;
-        const cluster::NodeIndex node = snapshot.FindNode(coming.second.node.metadata.name);
-        if (node == cluster::kNone || !search_.Fits(pod.index, node)) continue;
-        snapshot.Place(pod.index, node);
-        placed[entry.second] = 1;
-        ++count;
-        break;
-      }
+      size_t& at = full[{order, snapshot.spec_id(pod.index)}];
+      while (at < nodes.size() && !search_.Fits(pod.index, nodes[at])) ++at;
+      if (at == nodes.size()) continue;
+      snapshot.Place(pod.index, nodes[at]);
+      placed[entry.second] = 1;
+      ++count;
     }
     return count;
   };
@@ -161,15 +180,18 @@ void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
   };
   const auto by_size = waiting;
   std::ranges::stable_sort(waiting, {}, [](const auto& one) { return one.first->order; });
-  const auto by_order = waiting;
-  const size_t as_bought = first_fit(true);
-  if (as_bought < waiting.size()) {
+  const auto as_bought = [&] {
+    const size_t own = first_fit(true);
+    return own + first_fit(false);
+  };
+  const size_t helped = as_bought();
+  if (helped < waiting.size()) {
+    const auto by_order = std::exchange(waiting, by_size);
     take_back();
-    waiting = by_size;
-    if (first_fit(false) < as_bought) {
+    if (first_fit(false) <= helped) {
       take_back();
       waiting = by_order;
-      first_fit(true);
+      as_bought();
     }
   }
   Pods others;
