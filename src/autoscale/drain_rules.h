@@ -80,8 +80,8 @@ struct DrainContext {
   TimePoint now;
 };
 
-// Of the pod it reads what cluster::Interner::Eviction has in its key, and nothing else: pods of one
-// key are judged once.
+// Of the pod it reads what cluster::Interner::Eviction has in its key, and nothing else: pods of
+// one key are judged once.
 struct DrainRule {
   std::string_view name;
   std::function<DrainVerdict(const model::Pod&, const DrainContext&)> judge;

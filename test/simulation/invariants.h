@@ -3,8 +3,8 @@
 //
 //   - no machine is deleted under a pod that must not move, nor under any running pod;
 //   - no group above its maximum or below its minimum by our hand;
-//   - no machine is ordered twice for the same pods. Exactly so until the scheduler binds a pod or a
-//     machine fails: then the pods that are left may need more than was bought, because the
+//   - no machine is ordered twice for the same pods. Exactly so until the scheduler binds a pod or
+//     some machine fails: then the pods that are left may need more than was bought, because the
 //     scheduler does not pack as the order was packed (a few small pods on the first node, and a
 //     large one finds no room any more). From then on nothing is bought again as long as everybody
 //     who waits fits on what is there and on its way, by a packing of the test's own and with a
