@@ -52,10 +52,7 @@ IndexesToMove DrainMemory::Sort(const cluster::World& world,
     Said& said = said_[snapshot.eviction_id(pod)];
     DrainOutcome outcome = said.outcome;
     if (!said.final && said.budgets != context.budgets.version()) {
-      if (!said.known) {
-        said.daemon = pack::IsDaemonSetPod(*entry->pod);
-        said.known = true;
-      }
+      said.daemon = traits_.Of(snapshot, pod, *entry->pod).daemon_set;
       DrainVerdict verdict = Judge(said, *entry->pod, context);
       outcome = verdict.outcome;
       if (outcome == DrainOutcome::kBlock) {

@@ -51,7 +51,8 @@ class PodTraits {
 
 class DrainMemory {
  public:
-  explicit DrainMemory(const std::vector<DrainRule>& rules) : rules_(rules) {}
+  DrainMemory(const std::vector<DrainRule>& rules, PodTraits& traits)
+      : rules_(rules), traits_(traits) {}
 
   // Before the first question of an evaluation: controllers or the time may be others now.
   void Forget() { said_.clear(); }
@@ -63,8 +64,7 @@ class DrainMemory {
 
  private:
   struct Said {
-    uint8_t from = 0;  // the rule to go on with; those before it have nothing to say
-    bool known = false;
+    uint8_t from = 0;    // the rule to go on with; those before it have nothing to say
     bool final = false;  // the outcome stands
     bool daemon = false;
     DrainOutcome outcome = DrainOutcome::kUndefined;
@@ -74,6 +74,7 @@ class DrainMemory {
   DrainVerdict Judge(Said& said, const model::Pod& pod, const DrainContext& context) const;
 
   const std::vector<DrainRule>& rules_;
+  PodTraits& traits_;
   std::vector<Said> said_;  // by eviction id
 };
 

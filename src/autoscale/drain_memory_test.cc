@@ -89,7 +89,8 @@ TEST(DrainMemoryTest, SaysOfEveryPodWhatTheRulesSayOfItsObject) {
 
   const WorldControllers controllers(world);
   const std::vector<DrainRule> rules = DefaultDrainRules({});
-  DrainMemory memory(rules);
+  PodTraits traits;
+  DrainMemory memory(rules, traits);
   int moved = 0;
   int refused = 0;
   for (int n = 0; n < kNodes; ++n) {

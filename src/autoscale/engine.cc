@@ -255,7 +255,8 @@ void Engine::ListPods(PassState& pass) {
 }
 
 Task<bool> Engine::Observe(PassState& pass) {
-  ListNodes(pass);
+  // Before the cloud is asked nodes are listed only for who wants to know of them by then.
+  if (slots_.actionable_cluster || !parts_.options.scale_up_from_zero) ListNodes(pass);
   if (slots_.actionable_cluster) {
     const auto why = slots_.actionable_cluster->ShouldAbort(*pass.nodes, ViewOf(pass));
     if (!why.ok()) pass.Fail("internalError", why.status().message());

@@ -147,11 +147,12 @@ class Engine {
   TimePoint last_fail_;
   std::vector<report::FailedAddition> failed_additions_;  // since the last report
   int groups_created_ = 0;                                // likewise
-  struct BoughtFor {
-    uint64_t order = 0;
+  // With --larger-pods-first: which order each pending pod was bought for with, by uid.
+  struct Order {
+    uint64_t number = 0;
     std::set<std::string> groups = {};
   };
-  std::map<std::string, BoughtFor> bought_for_;  // pending pods, by uid
+  std::map<std::string, std::shared_ptr<const Order>> bought_for_;
   uint64_t orders_ = 0;
   bool taints_are_fresh_ = false;  // the process that set them was alive a moment ago
   TimePoint next_instance_refresh_;

@@ -120,27 +120,27 @@ void Engine::ListPodsToHelp(PassState& pass) {
 // size and first fit: the search goes round, so that it would spread them, and of several sizes
 // some would find no room. Those on their way come first, then those that are up already and that
 // the scheduler has not used yet. Each pod onto the groups that were chosen for it, order by order;
-// if that leaves some out, because the scheduler has filled what is up in its own way, all onto
-// all.
+// what finds no room there, because the scheduler has filled what is up in its own way, takes what
+// the others leave. If that still leaves some out, all go onto all, where it helps more of them.
 void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
   cluster::Snapshot& snapshot = parts_.world.snapshot();
-  std::map<std::string, BoughtFor> still;
-  std::vector<std::pair<const BoughtFor*, size_t>> waiting;
+  std::map<std::string, std::shared_ptr<const Order>> still;
+  std::vector<std::pair<const Order*, size_t>> waiting;
   for (size_t i = 0; i < pods.size(); ++i) {
     auto bought = bought_for_.extract(pods[i].pod->metadata.uid);
     if (bought.empty()) continue;
-    waiting.emplace_back(&still.insert(std::move(bought)).position->second, i);
+    waiting.emplace_back(still.insert(std::move(bought)).position->second.get(), i);
   }
   bought_for_ = std::move(still);
   if (waiting.empty() || pass.upcoming.empty()) return;
 
   std::map<uint64_t, std::vector<cluster::NodeIndex>> rooms;  // by order; 0: of all of them
   std::set<std::string> all_groups;
-  const auto add_rooms = [&](uint64_t order, const std::set<std::string>& groups) {
-    const auto [it, added] = rooms.try_emplace(order);
+  const auto add_rooms = [&](uint64_t number, const std::set<std::string>& groups) {
+    const auto [it, added] = rooms.try_emplace(number);
     if (!added) return;
     for (const auto& [group, node] : pass.upcoming) {
-      if (order == 0 || groups.contains(group))
+      if (number == 0 || groups.contains(group))
         it->second.push_back(snapshot.FindNode(node.node.metadata.name));
     }
     for (const ListedNode& of : *pass.nodes) {
@@ -148,9 +148,9 @@ void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
     }
     std::erase(it->second, cluster::kNone);
   };
-  for (const auto& [bought, pod] : waiting) {
-    add_rooms(bought->order, bought->groups);
-    all_groups.insert(bought->groups.begin(), bought->groups.end());
+  for (const auto& [order, pod] : waiting) {
+    add_rooms(order->number, order->groups);
+    all_groups.insert(order->groups.begin(), order->groups.end());
   }
   add_rooms(0, all_groups);
 
@@ -160,7 +160,7 @@ void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
     std::map<std::pair<uint64_t, cluster::SpecId>, size_t> full;  // so many take no more of these
     for (const auto& entry : waiting) {
       if (placed[entry.second] != 0) continue;
-      const uint64_t order = own_groups ? entry.first->order : 0;
+      const uint64_t order = own_groups ? entry.first->number : 0;
       const std::vector<cluster::NodeIndex>& nodes = rooms.at(order);
       const pack::PendingPod& pod = pods[entry.second];
       size_t& at = full[{order, snapshot.spec_id(pod.index)}];
@@ -179,7 +179,7 @@ void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
     }
   };
   const auto by_size = waiting;
-  std::ranges::stable_sort(waiting, {}, [](const auto& one) { return one.first->order; });
+  std::ranges::stable_sort(waiting, {}, [](const auto& one) { return one.first->number; });
   const auto as_bought = [&] {
     const size_t own = first_fit(true);
     return own + first_fit(false);
@@ -206,9 +206,10 @@ void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
 }
 
 void Engine::RememberBought(const report::ScaleUp& done) {
-  BoughtFor bought{.order = ++orders_};
-  for (const report::GroupResize& resize : done.resizes) bought.groups.insert(resize.group);
-  for (const auto& pod : done.triggered) bought_for_[pod->metadata.uid] = bought;
+  if (!parts_.options.deviations.larger_pods_first) return;  // nobody would ask, nor forget
+  auto order = std::make_shared<Order>(Order{.number = ++orders_});
+  for (const report::GroupResize& resize : done.resizes) order->groups.insert(resize.group);
+  for (const auto& pod : done.triggered) bought_for_[pod->metadata.uid] = order;
 }
 
 Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {

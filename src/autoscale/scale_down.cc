@@ -48,8 +48,8 @@ int DeletionsInProgress::InGroup(std::string_view group) const {
 ScaleDownPlanner::ScaleDownPlanner(Parts parts)
     : parts_(std::move(parts)),
       rules_(DefaultDrainRules(DrainOptions::From(parts_.options))),
-      judged_(rules_),
-      alone_(rules_),
+      judged_(rules_, traits_),
+      alone_(rules_, traits_),
       placer_(parts_.search),
       shortest_interval_(
           std::max(parts_.options.group_defaults.scale_down_unneeded_time, Duration(1))) {}

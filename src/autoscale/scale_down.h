@@ -189,9 +189,9 @@ class ScaleDownPlanner {
 
   Parts parts_;
   std::vector<DrainRule> rules_;
+  PodTraits traits_;  // before who asks it
   DrainMemory judged_;
-  DrainMemory alone_;  // without budgets and controllers: whether a node is empty
-  PodTraits traits_;
+  DrainMemory alone_;                    // without budgets and controllers: whether a node is empty
   std::vector<NodeMemory> node_memory_;  // by node index
   pack::Placer placer_;
   TpuRequests tpus_;

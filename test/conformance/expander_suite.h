@@ -28,16 +28,23 @@
 
 namespace coppice::conformance {
 
-// The groups that a fresh expander leaves of these, with nothing around: for its own tests.
+// An expander as it is at the start, with what it was made with: for its own tests.
+template <class UnderTest>
+struct Fresh {
+  FakeClock clock{};
+  SeededRng rng{1};
+  Log log = Log::Null();
+  Metrics metrics{};
+  std::unique_ptr<expand::Expander> expander =
+      UnderTest().Make({.clock = clock, .rng = rng, .log = log, .metrics = metrics});
+  expand::Expander* operator->() const { return expander.get(); }
+};
+
+// The groups that a fresh expander leaves of these.
 template <class UnderTest>
 std::vector<std::string> Left(const std::vector<test::AnOption>& wanted,
                               const expand::Surroundings& around = {}) {
-  FakeClock clock;
-  SeededRng rng(1);
-  const Log log = Log::Null();
-  Metrics metrics;
-  const auto expander =
-      UnderTest().Make({.clock = clock, .rng = rng, .log = log, .metrics = metrics});
+  const Fresh<UnderTest> expander;
   const test::OptionSet set(wanted);
   return test::GroupsOf(expander->Narrow(set.options(), around));
 }

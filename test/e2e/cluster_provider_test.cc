@@ -17,13 +17,7 @@ class ClusterProviderTest : public ClusterTest {
   void SetUp() override {
     ClusterTest::SetUp();
     if (IsSkipped() || HasFailure()) return;
-    const PemPair server = authority_.Issue("provider", {"localhost"});
-    const PemPair client = authority_.Issue("autoscaler", {"autoscaler.kube-system"});
-    dir_.Write("ca.crt", authority_.pem());
-    dir_.Write("server.crt", server.cert);
-    dir_.Write("server.key", server.key);
-    dir_.Write("client.crt", client.cert);
-    dir_.Write("client.key", client.key);
+    WriteMutualTls(authority_, dir_);
     dir_.Write("provider.yaml", "listen: 127.0.0.1:" + port_ + "\ntls: {certFile: " +
                                     dir_.At("server.crt") + ", keyFile: " + dir_.At("server.key") +
                                     ", caFile: " + dir_.At("ca.crt") + "}\n" + CloudConfig());

@@ -52,15 +52,7 @@ nodeGroups:
 
 class ProviderE2eTest : public testing::Test {
  protected:
-  ProviderE2eTest() {
-    const PemPair server = authority_.Issue("provider", {"localhost"});
-    const PemPair client = authority_.Issue("autoscaler", {"autoscaler.kube-system"});
-    dir_.Write("ca.crt", authority_.pem());
-    dir_.Write("server.crt", server.cert);
-    dir_.Write("server.key", server.key);
-    dir_.Write("client.crt", client.cert);
-    dir_.Write("client.key", client.key);
-  }
+  ProviderE2eTest() { WriteMutualTls(authority_, dir_); }
 
   void WriteConfig(const std::string& body) {
     dir_.Write("config.yaml", "listen: 127.0.0.1:0\ntls: {certFile: " + dir_.At("server.crt") +

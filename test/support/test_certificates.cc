@@ -121,4 +121,14 @@ std::string TempDirectory::Write(const std::string& name, std::string_view text)
   return target;
 }
 
+void WriteMutualTls(const TestAuthority& authority, const TempDirectory& dir) {
+  const PemPair server = authority.Issue("provider", {"localhost"});
+  const PemPair client = authority.Issue("autoscaler", {"autoscaler.kube-system"});
+  dir.Write("ca.crt", authority.pem());
+  dir.Write("server.crt", server.cert);
+  dir.Write("server.key", server.key);
+  dir.Write("client.crt", client.cert);
+  dir.Write("client.key", client.key);
+}
+
 }  // namespace coppice::test

@@ -49,4 +49,7 @@ class TempDirectory {
   std::filesystem::path path_;
 };
 
+// ca.crt, and server.* and client.* (.crt, .key) for a provider at localhost and its autoscaler.
+void WriteMutualTls(const TestAuthority& authority, const TempDirectory& dir);
+
 }  // namespace coppice::test

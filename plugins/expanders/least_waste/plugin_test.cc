@@ -57,12 +57,7 @@ TEST(LeastWasteTest, NoNodesWin) {
 // The short way for plain pods and the long one for all others say the same.
 TEST(LeastWasteTest, InitContainersOverheadAndPodLevelRequestsCount) {
   const auto left = [](auto change) {
-    FakeClock clock;
-    SeededRng rng(1);
-    const Log log = Log::Null();
-    Metrics metrics;
-    const auto expander =
-        LeastWasteUnderTest().Make({.clock = clock, .rng = rng, .log = log, .metrics = metrics});
+    const conformance::Fresh<LeastWasteUnderTest> expander;
     test::OptionSet set({{.group = "plain", .pods = 0}, {.group = "changed", .pods = 0}});
     const model::Pod plain = test::APodOf("p", 500, 512);
     model::Pod changed = plain;

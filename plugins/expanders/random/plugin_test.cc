@@ -33,12 +33,7 @@ std::vector<std::string> Left(const std::vector<test::AnOption>& wanted) {
 }
 
 TEST(RandomTest, EveryOptionComesUp) {
-  FakeClock clock;
-  SeededRng rng(1);
-  const Log log = Log::Null();
-  Metrics metrics;
-  const auto expander =
-      RandomUnderTest().Make({.clock = clock, .rng = rng, .log = log, .metrics = metrics});
+  const conformance::Fresh<RandomUnderTest> expander;
   const test::OptionSet set({{.group = "a"}, {.group = "b"}, {.group = "c"}});
   std::map<std::string, int> seen;
   for (int i = 0; i < 300; ++i) ++seen[expander->Narrow(set.options(), {}).at(0)->group];
