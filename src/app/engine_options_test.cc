@@ -232,5 +232,20 @@ TEST_F(EngineOptionsTest, ByDefaultTheWaitIsFixed) {
   EXPECT_EQ(CallsOf("Delete"), 1U);
 }
 
+// The API server's clock is ahead of ours.
+TEST_F(EngineOptionsTest, APodOfTheFutureIsBoughtForAtOnceUnlessUpstreamIsToBeRepeated) {
+  AddGroup("web", 5);
+  AddPod("early", "cpu", 1);
+  model::Pod pod = *world_.FindPod("default", "early");
+  pod.metadata.creation_timestamp = model::Time{clock_.Now() + std::chrono::hours(1)};
+  world_.UpsertPod(std::make_shared<const model::Pod>(pod));
+  Assemble({"--debounce-new-pods=false"}, inline_, writer_);
+  EXPECT_NE(Pass()->scale_up.result, report::ScaleUpResult::kSuccessful);
+  Assemble({"--new-pod-scale-up-delay=10s"}, inline_, writer_);
+  EXPECT_NE(Pass()->scale_up.result, report::ScaleUpResult::kSuccessful);
+  Assemble({}, inline_, writer_);
+  EXPECT_EQ(Pass()->scale_up.result, report::ScaleUpResult::kSuccessful);
+}
+
 }  // namespace
 }  // namespace coppice::app

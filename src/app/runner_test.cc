@@ -49,6 +49,7 @@ TEST(LoopTriggerTest, AnIdlePassIsFollowedAfterTheScanInterval) {
 
 TEST(LoopTriggerTest, PendingPodsAreWaitedForUntilNoMoreCome) {
   TriggerRig rig;
+  rig.flags.options.deviations.new_pod_wait = seconds(2);
   LoopTrigger trigger = rig.Make();
   trigger.PassEnded(rig.Idle(rig.start));
   const TimePoint t = rig.start + seconds(1);
@@ -62,6 +63,16 @@ TEST(LoopTriggerTest, PendingPodsAreWaitedForUntilNoMoreCome) {
   EXPECT_EQ(trigger.Due(), t + seconds(2));  // the longest that the first one waits
   trigger.PassEnded(rig.Idle(t + seconds(6)));
   EXPECT_EQ(trigger.Due(), t + seconds(16) + milliseconds(10));
+}
+
+TEST(LoopTriggerTest, NobodyWaitsLongForAStreamOfPodsToEnd) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  trigger.PassEnded(rig.Idle(rig.start));
+  const TimePoint t = rig.start + seconds(1);
+  for (int i = 0; i < 100; ++i)
+    trigger.PodSeen(Unschedulable(std::to_string(i), t), t + milliseconds(50 * i));
+  EXPECT_EQ(trigger.Due(), t + milliseconds(150));
 }
 
 TEST(LoopTriggerTest, OldNewsAndUpstreamExactness) {

@@ -86,6 +86,38 @@ TEST_F(ScaleDownSlotsTest, TheSetProcessorHasTheLastWordAndItsReasonIsTold) {
   EXPECT_EQ(stays->detail, "we like it");
 }
 
+TEST_F(ScaleDownSlotsTest, ACandidateThatNobodyListedIsRefusedWithItsName) {
+  struct Invents final : ScaleDownNodeProcessor {
+    Result<Names> Candidates(Names standard, const std::vector<ListedNode>&,
+                             const PassView&) override {
+      standard.push_back("web-9");
+      return standard;
+    }
+  };
+  Register<Invents>(plugins_.processors.scale_down_node);
+  AddGroup("web", 5, 1);
+  AddNode("web-1", "web");
+  EXPECT_THAT(RemovedBy(*TwoPasses({})), ElementsAre("web-1"));
+  const auto pass = TwoPasses({"--processor=scale-down-node=test"});
+  EXPECT_THAT(RemovedBy(*pass), ElementsAre());
+  EXPECT_THAT(pass->error, ::testing::HasSubstr("\"web-9\", which is not in the list"));
+}
+
+TEST_F(ScaleDownSlotsTest, ACandidateThatIsNamedTwiceGoesOnce) {
+  struct Repeats final : ScaleDownNodeProcessor {
+    Result<Names> Candidates(Names, const std::vector<ListedNode>&, const PassView&) override {
+      return Names{"web-2", "web-2"};
+    }
+  };
+  Register<Repeats>(plugins_.processors.scale_down_node);
+  AddGroup("web", 5, 2);
+  AddNode("web-1", "web");
+  AddNode("web-2", "web");
+  const auto pass = TwoPasses({"--processor=scale-down-node=test"});
+  EXPECT_EQ(pass->error, "");
+  EXPECT_THAT(RemovedBy(*pass), ElementsAre("web-2"));
+}
+
 TEST_F(ScaleDownSlotsTest, AGroupThatIsStillBeingMadeIsNotInTheStatus) {
   struct FreshOnesAre final : AsyncNodeGroupStateChecker {
     bool IsUpcoming(std::string_view group) override { return group == "fresh"; }

@@ -118,7 +118,11 @@ class Engine {
   void EmitScaleUpEvents(const report::ScaleUp& scale_up);
   void StatusEvent(std::string_view type, std::string_view reason, std::string text);
   expand::Surroundings Around();
-  report::RemovedNode Describe(const RemovableNode& node, bool drain);
+  struct Described {
+    report::RemovedNode removed;
+    std::string pods;  // the evicted ones' names, for an event
+  };
+  Described Describe(const RemovableNode& node, bool drain);
   report::ClusterStatus Status(const PassState& pass);
 
   Parts parts_;

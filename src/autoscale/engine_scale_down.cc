@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "autoscale/engine_pass.h"
 #include "autoscale/evictor.h"
@@ -37,6 +38,24 @@ report::NodeCounts CountsOf(const ReadinessClasses& classes) {
           size(classes.deleted),          size(classes.unready),
           size(classes.resource_unready), size(classes.long_unregistered),
           size(classes.unregistered)};
+}
+
+// A processor names nodes; the planner wants places in the list. A name twice counts once.
+Result<std::vector<uint32_t>> PlacesOf(const Result<std::vector<std::string>>& names,
+                                       const std::vector<ListedNode>& nodes) {
+  if (!names.ok()) return names.status();
+  std::unordered_map<std::string_view, uint32_t> places;
+  for (uint32_t place = 0; place < nodes.size(); ++place)
+    places.emplace(nodes[place].node->metadata.name, place);
+  std::vector<uint32_t> chosen;
+  std::vector<uint8_t> taken(nodes.size(), 0);
+  for (const std::string& name : *names) {
+    const auto place = places.find(name);
+    if (place == places.end())
+      return InvalidArgument("the processor names node \"" + name + "\", which is not in the list");
+    if (!std::exchange(taken[place->second], uint8_t{1})) chosen.push_back(place->second);
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -81,13 +100,16 @@ void Engine::HoldCropped(const std::vector<NodeAndGroup>& wanted, const CroppedD
   }
 }
 
-report::RemovedNode Engine::Describe(const RemovableNode& node, bool drain) {
-  report::RemovedNode removed{node.node, node.group, {}, {}};
+Engine::Described Engine::Describe(const RemovableNode& node, bool drain) {
+  Described described;
+  report::RemovedNode& removed = described.removed;
+  removed.node = node.node;
+  removed.group = node.group;
   const cluster::Snapshot& snapshot = parts_.world.snapshot();
   const cluster::NodeIndex index = snapshot.FindNode(node.node);
-  if (index == cluster::kNone) return removed;
+  if (index == cluster::kNone) return described;
   if (const report::Utilization* use = down_.UseOf(index)) removed.utilization = *use;
-  if (!drain) return removed;
+  if (!drain) return described;
   const std::vector<cluster::PodIndex> pods = parts_.world.PodsInOrder(index);
   // The report shares the objects, and the counts of their owners are in as many places of memory:
   // asked for together, they come together.
@@ -108,9 +130,12 @@ report::RemovedNode Engine::Describe(const RemovableNode& node, bool drain) {
     const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
     if (entry == nullptr) continue;
     const PodTraits::Traits& traits = down_.traits().Of(snapshot, pod, *entry->pod);
-    if (!traits.mirror && !traits.daemon_set) removed.evicted.push_back(entry->pod);
+    if (traits.mirror || traits.daemon_set) continue;
+    removed.evicted.push_back(entry->pod);
+    if (!described.pods.empty()) described.pods += ',';
+    described.pods += entry->pod->metadata.name;
   }
-  return removed;
+  return described;
 }
 
 Task<void> Engine::ScaleDown(PassState& pass) {
@@ -142,8 +167,8 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     std::vector<std::string> standard;
     for (const uint32_t place : candidates)
       standard.push_back(view.nodes[place].node->metadata.name);
-    const auto chosen =
-        slots_.scale_down_node->Candidates(std::move(standard), view.nodes, pass_view);
+    const auto chosen = PlacesOf(
+        slots_.scale_down_node->Candidates(std::move(standard), view.nodes, pass_view), view.nodes);
     if (!chosen.ok()) {
       parts_.world.snapshot().RevertFork();
       parts_.world.ApplyHeld();
@@ -151,11 +176,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
       report.result = report::ScaleDownResult::kError;
       co_return;
     }
-    std::unordered_map<std::string_view, uint32_t> places;
-    for (uint32_t place = 0; place < view.nodes.size(); ++place)
-      places.emplace(view.nodes[place].node->metadata.name, place);
-    candidates.clear();
-    for (const std::string& name : *chosen) candidates.push_back(places.at(name));
+    candidates = *chosen;
   }
   const Stopwatch evaluation(parts_.executor.clock());
   down_.Evaluate(view, candidates);
@@ -165,7 +186,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     observer->UpdateCandidates(down_.Unneeded(), pass.now);
 
   CroppedDeletions deletions;
-  std::unordered_map<std::string, report::RemovedNode> described;
+  std::unordered_map<std::string, Described> described;
   const bool cooldown = InCooldown(pass);
   const bool act = !cooldown && !candidates.empty();
   if (cooldown) HoldInCooldown(pass);
@@ -225,18 +246,16 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     report.result = report::ScaleDownResult::kNoCandidates;
   } else {
     const auto describe = [&](const RemovableNode& node, bool drain) {
-      report::RemovedNode& removed = described[node.node];
+      Described& what = described[node.node];
       if (!drain) {
         StatusEvent("Normal", "ScaleDownEmpty",
                     "Scale-down: removing empty node \"" + node.node + "\"");
       } else {
-        std::vector<std::string> names;
-        for (const auto& pod : removed.evicted) names.push_back(pod->metadata.name);
         StatusEvent("Normal", "ScaleDown",
                     "Scale-down: removing node " + node.node + ", utilization: " +
-                        Print(removed.utilization) + ", pods to reschedule: " + Join(names, ","));
+                        Print(what.removed.utilization) + ", pods to reschedule: " + what.pods);
       }
-      return std::move(removed);  // asked for once
+      return std::move(what.removed);  // asked for once
     };
     const Stopwatch deletion(parts_.executor.clock());
     Actuator::Started started = co_await actuator_.Start(std::move(deletions), describe);

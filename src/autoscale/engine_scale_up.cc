@@ -108,8 +108,15 @@ void Engine::ListPodsToHelp(PassState& pass) {
   pass.youngest_pending = TimePoint::min();
   std::erase_if(pass.pending, [&](const pack::PendingPod& pending) {
     const TimePoint created = CreatedAt(*pending.pod);
-    if (pass.now - created <= ScaleUpDelayOf(*pending.pod, parts_.options.new_pod_scale_up_delay))
-      return true;
+    const Duration delay = ScaleUpDelayOf(*pending.pod, parts_.options.new_pod_scale_up_delay);
+    // The server's clock may be ahead of ours. That a pod is of the future does not make it one to
+    // wait for: when it came we have seen ourselves.
+    const bool from_the_future = created > pass.now && parts_.options.deviations.debounce_new_pods;
+    if (from_the_future && delay == Duration::zero()) {
+      pass.oldest_pending = TimePoint::min();
+      return false;
+    }
+    if (pass.now - created <= delay) return true;
     pass.oldest_pending = std::min(pass.oldest_pending, created);
     pass.youngest_pending = std::max(pass.youngest_pending, created);
     return false;

@@ -28,7 +28,7 @@ struct Deviations {
   // the first, instead of holding every pod for two seconds (thirty with a GPU).
   bool debounce_new_pods = true;
   Duration new_pod_quiet = std::chrono::milliseconds(100);
-  Duration new_pod_wait = std::chrono::seconds(2);
+  Duration new_pod_wait = std::chrono::milliseconds(150);
   // Fuses: what the planner wants is not enough.
   bool fuses = true;
   double fuse_max_removed_share = 0.25;  // of the cluster's nodes

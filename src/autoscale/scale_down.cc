@@ -16,17 +16,8 @@ namespace {
 
 using report::Unremovable;
 
-constexpr std::string_view kDisabledAnnotation =
-    "cluster-autoscaler.kubernetes.io/scale-down-disabled";
-// A deletion that has not happened by then is not happening: the node counts as a node again.
-constexpr Duration kDeletionTakesAtMost = std::chrono::minutes(5);
 // How often a node is tried again because there may be room elsewhere.
 constexpr Duration kLookElsewhere = std::chrono::minutes(1);
-
-bool ScaleDownDisabled(const model::Node& node) {
-  const std::string* value = node.metadata.annotations.Find(kDisabledAnnotation);
-  return value != nullptr && *value == "true";
-}
 
 // What a node that is tried carries meanwhile. Upstream's value is the time; one that never changes
 // keeps the number of node shapes from growing with every pass.
@@ -78,183 +69,6 @@ const cloud::ScalingOptions& ScaleDownPlanner::GroupOptions(const std::string& g
 ScaleDownPlanner::NodeMemory& ScaleDownPlanner::MemoryOf(cluster::NodeIndex index) {
   if (index >= node_memory_.size()) node_memory_.resize(parts_.world.snapshot().node_bound());
   return node_memory_[index];
-}
-
-// Without budgets and controllers, as upstream's order of candidates has it. What depends on the
-// clock is not remembered: pods that are going, and the system's pods.
-ScaleDownPlanner::Emptiness ScaleDownPlanner::EmptinessOf(cluster::NodeIndex index, TimePoint now) {
-  const cluster::Snapshot& snapshot = parts_.world.snapshot();
-  NodeMemory& memory = MemoryOf(index);
-  const uint64_t version = snapshot.content_version(index);
-  if (memory.emptiness_version == version) return memory.emptiness;
-  const PdbTracker no_budgets;
-  parts_.world.PodsInOrder(index, pods_);
-  const IndexesToMove move = alone_.Sort(parts_.world, pods_, {no_budgets, nullptr, now});
-  Emptiness found;
-  found.empty = move.blocking == cluster::kNone && move.movable.empty();
-  found.waits = found.empty && !move.on_completion.empty();
-  const bool lasting = std::ranges::none_of(pods_, [&](cluster::PodIndex pod) {
-    const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
-    if (entry == nullptr) return false;
-    const PodTraits::Traits& traits = traits_.Of(snapshot, pod, *entry->pod);
-    return snapshot.terminating(pod) || (traits.system && !traits.daemon_set && !traits.mirror);
-  });
-  if (lasting) {
-    memory.emptiness_version = version;
-    memory.emptiness = found;
-  }
-  return found;
-}
-
-const std::optional<report::Utilization>& ScaleDownPlanner::ReckonUse(
-    const model::Node& node, cluster::NodeIndex index, const UtilizationRules& rules) {
-  const cluster::Snapshot& snapshot = parts_.world.snapshot();
-  NodeMemory& memory = MemoryOf(index);
-  const uint64_t version = snapshot.content_version(index);
-  if (memory.use_version == version && memory.without_daemons == rules.ignore_daemon_sets)
-    return memory.use;
-  memory.use = UtilizationOf(parts_.world, index, node, rules);
-  memory.without_daemons = rules.ignore_daemon_sets;
-  // Pods that are going stop counting by the clock.
-  const bool lasting = std::ranges::none_of(
-      snapshot.pods_on(index), [&](cluster::PodIndex pod) { return snapshot.terminating(pod); });
-  memory.use_version = lasting ? version : 0;
-  return memory.use;
-}
-
-const report::Utilization* ScaleDownPlanner::UseOf(cluster::NodeIndex index) const {
-  if (index >= node_memory_.size()) return nullptr;
-  const NodeMemory& memory = node_memory_[index];
-  return memory.judged_by_use == evaluation_ && memory.use ? &*memory.use : nullptr;
-}
-
-std::vector<uint32_t> ScaleDownPlanner::Candidates(View& view,
-                                                   const std::set<std::string>& delayed_groups) {
-  held_.clear();
-  alone_.Forget();
-  struct Group {
-    bool known = false;  // the provider says how large it is
-    int size = 0;
-    int min = 0;
-    bool delayed = false;
-  };
-  std::unordered_map<std::string_view, Group> groups;
-  const std::vector<cloud::GroupInfo> infos = parts_.groups.Groups();
-  for (const cloud::GroupInfo& group : infos) {
-    const auto target = parts_.groups.TargetSize(group.id);
-    if (!target.ok()) continue;
-    groups[group.id] = {true, *target, group.min_size, delayed_groups.contains(group.id)};
-  }
-  // Empty nodes before others, among them those that need not be waited for; then what was unneeded
-  // before.
-  struct Ranked {
-    uint32_t place;  // in view.nodes
-    int rank;        // the smaller the earlier
-  };
-  cluster::Snapshot& snapshot = parts_.world.snapshot();
-  std::vector<uint8_t> unneeded_before(snapshot.node_bound(), 0);
-  for (const auto& [name, entry] : unneeded_) {
-    const cluster::NodeIndex index = snapshot.FindNode(name);
-    if (index != cluster::kNone) unneeded_before[index] = 1;
-  }
-  std::vector<Ranked> ranked;
-  ranked.reserve(view.nodes.size());
-  for (uint32_t place = 0; place < view.nodes.size(); ++place) {
-    const ListedNode& of = view.nodes[place];
-    const auto found = groups.find(of.group);
-    const Group group = found == groups.end() ? Group{} : found->second;
-    if (!group.known || group.size <= group.min || group.delayed) {
-      report::StayingNode held{.node = of.node->metadata.name, .group = of.group};
-      held.reason = of.group.empty()          ? Unremovable::kNotAutoscaled
-                    : !group.known            ? Unremovable::kUnexpectedError
-                    : group.size <= group.min ? Unremovable::kNodeGroupMinSizeReached
-                                              : Unremovable::kGroupDelayed;
-      if (group.known) {
-        held.group_size = group.size;
-        held.group_min = group.min;
-      }
-      held_.push_back(std::move(held));
-      continue;
-    }
-    Emptiness emptiness;
-    bool before = false;
-    if (snapshot.IsLive(of.index)) {
-      emptiness = EmptinessOf(of.index, view.now);
-      before = unneeded_before[of.index] != 0;
-    }
-    ranked.push_back(
-        {place, (emptiness.empty ? 0 : 4) + (emptiness.waits ? 2 : 0) + (before ? 0 : 1)});
-  }
-  for (const auto& comparer : parts_.slots.scale_down_order) comparer->ResetState();
-  std::ranges::stable_sort(ranked, [&](const Ranked& a, const Ranked& b) {
-    for (const auto& comparer : parts_.slots.scale_down_order) {
-      const std::string& left = view.nodes[a.place].node->metadata.name;
-      const std::string& right = view.nodes[b.place].node->metadata.name;
-      if (comparer->EarlierThan(left, right)) return true;
-      if (comparer->EarlierThan(right, left)) return false;
-    }
-    return a.rank < b.rank;
-  });
-  std::vector<uint32_t> places;
-  places.reserve(ranked.size());
-  for (const Ranked& candidate : ranked) places.push_back(candidate.place);
-  return places;
-}
-
-const ScaleDownPlanner::NodeMemory& ScaleDownPlanner::Read(const ListedNode& of) {
-  NodeMemory& memory = MemoryOf(of.index);
-  const uint64_t version = parts_.world.snapshot().content_version(of.index);
-  if (memory.read_version == version && memory.read_from == of.node.get()) return memory;
-  memory.read_version = version;
-  memory.read_from = of.node.get();
-  memory.ready = ReadinessOf(*of.node).ready;
-  memory.disabled = ScaleDownDisabled(*of.node);
-  memory.going_since = TaintTime(*of.node, kToBeDeletedTaint);
-  memory.has_gpu = !gpu_label_.empty() && of.node->metadata.labels.contains(gpu_label_);
-  return memory;
-}
-
-Unremovable ScaleDownPlanner::Ineligible(const View& view, const ListedNode& of) {
-  if (!parts_.world.snapshot().IsLive(of.index)) return Unremovable::kUnexpectedError;
-  if (!recently_unremovable_.empty() && recently_unremovable_.contains(of.node->metadata.name)) {
-    return Unremovable::kRecentlyUnremovable;
-  }
-  const NodeMemory& read = Read(of);
-  if (read.going_since && view.now - *read.going_since < kDeletionTakesAtMost)
-    return Unremovable::kCurrentlyBeingDeleted;
-  if (read.disabled) return Unremovable::kScaleDownDisabledAnnotation;
-  if (of.group.empty()) return Unremovable::kNotAutoscaled;
-  const cloud::ScalingOptions& options = GroupOptions(of.group);
-  const auto& use = ReckonUse(*of.node, of.index,
-                              {.ignore_daemon_sets = options.ignore_daemon_sets_utilization,
-                               .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
-                               .gpu_label = gpu_label_,
-                               .now = view.now});
-  if (!use) return Unremovable::kUnexpectedError;
-  if (!parts_.options.scale_down_unready_enabled && !read.ready)
-    return Unremovable::kScaleDownUnreadyDisabled;
-  // Upstream keeps the number only of nodes that get this far.
-  MemoryOf(of.index).judged_by_use = evaluation_;
-  const double threshold = read.has_gpu ? options.scale_down_gpu_utilization_threshold
-                                        : options.scale_down_utilization_threshold;
-  return use->value > threshold ? Unremovable::kNotUnderutilized : Unremovable::kNoReason;
-}
-
-void ScaleDownPlanner::DescribeIneligible(const View& view, const ListedNode& of,
-                                          report::StayingNode& staying) {
-  staying.group = of.group;
-  if (staying.reason == Unremovable::kNotUnderutilized) {
-    const cloud::ScalingOptions& options = GroupOptions(of.group);
-    staying.threshold = Read(of).has_gpu ? options.scale_down_gpu_utilization_threshold
-                                         : options.scale_down_utilization_threshold;
-  } else if (staying.reason == Unremovable::kRecentlyUnremovable) {
-    const Remembered& remembered = recently_unremovable_.at(staying.node);
-    staying.earlier = remembered.why.reason;
-    staying.ago = view.now - remembered.found;
-    staying.stuck_pod =
-        remembered.why.stuck_pod ? remembered.why.stuck_pod : remembered.why.blocking_pod;
-    staying.detail = remembered.why.detail;
-  }
 }
 
 uint64_t ScaleDownPlanner::PodsFingerprint(cluster::NodeIndex index) const {
@@ -492,6 +306,8 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
       break;
     }
     ++looked_at;
+    if (looked_at < eligible.size() && snapshot.IsLive(eligible[looked_at]->index))
+      parts_.world.PrefetchPodsOn(eligible[looked_at]->index);
     const bool live = snapshot.IsLive(of->index);
     const uint64_t fingerprint = live ? PodsFingerprint(of->index) : 0;
     Simulated simulated = SimulateRemoval(view, *of, destinations);
@@ -539,7 +355,9 @@ void ScaleDownPlanner::UpdateUnneeded(TimePoint now, std::vector<Removable> remo
     Entry entry;
     entry.since = before == since.end() ? now : before->second;
     entry.node = found.of->node;
-    entry.ready = Read(*found.of).ready;
+    const NodeMemory& read = Read(*found.of);
+    entry.ready = read.ready;
+    entry.disabled = read.disabled;
     entry.threshold =
         entry.ready ? options.scale_down_unneeded_time : options.scale_down_unready_time;
     entry.removable = std::move(found.node);
@@ -547,159 +365,6 @@ void ScaleDownPlanner::UpdateUnneeded(TimePoint now, std::vector<Removable> remo
     updated.emplace_back(name, std::move(entry));
   }
   unneeded_ = std::move(updated);
-}
-
-Unremovable ScaleDownPlanner::MayGo(const View& view, const Entry& entry, Quotas& minima,
-                                    std::map<std::string, SizeLeft>& sizes) {
-  if (ScaleDownDisabled(*entry.node)) return Unremovable::kScaleDownDisabledAnnotation;
-  if (entry.threshold > Duration::zero() && !(entry.since + entry.threshold < view.now)) {
-    return entry.ready ? Unremovable::kNotUnneededLongEnough : Unremovable::kNotUnreadyLongEnough;
-  }
-  const std::string& group = entry.removable.group;
-  if (group.empty()) return Unremovable::kNotAutoscaled;
-  const auto size = sizes.find(group);
-  if (size == sizes.end()) return Unremovable::kUnexpectedError;
-  if (size->second.size - view.deleting.InGroup(group) <= size->second.min)
-    return Unremovable::kNodeGroupMinSizeReached;
-  if (!minima.Consume({entry.node.get(), group}, 1).exceeded.empty()) {
-    return Unremovable::kMinimalResourceLimitExceeded;
-  }
-  --size->second.size;
-  return Unremovable::kNoReason;
-}
-
-void ScaleDownPlanner::KeepAtomicGroupsWhole(const View& view, std::vector<RemovableNode>& nodes) {
-  std::map<std::string, int> listed;
-  for (const RemovableNode& node : nodes) ++listed[node.group];
-  std::set<std::string> broken;
-  for (const auto& [group, count] : listed) {
-    if (!parts_.options_of(group).zero_or_max_node_scaling) continue;
-    const auto target = parts_.groups.TargetSize(group);
-    if (target.ok() && *target == count) continue;
-    const auto instances = parts_.groups.Instances(group);
-    int registered = 0;
-    if (instances.ok()) {
-      std::set<std::string_view> ids;
-      for (const auto& instance : *instances) ids.insert(instance.id);
-      for (const ListedNode& of : view.nodes)
-        registered += ids.contains(of.node->spec.provider_id) ? 1 : 0;
-    }
-    if (registered != count) broken.insert(group);
-  }
-  std::vector<RemovableNode> kept;
-  std::vector<RemovableNode> atomic;
-  for (RemovableNode& node : nodes) {
-    if (broken.contains(node.group)) {
-      Stays(node.node, Unremovable::kAtomicScaleDownFailed, "not every node of the group can go");
-    } else if (GroupOptions(node.group).zero_or_max_node_scaling) {
-      atomic.push_back(std::move(node));
-    } else {
-      kept.push_back(std::move(node));
-    }
-  }
-  std::ranges::move(atomic, std::back_inserter(kept));
-  nodes = std::move(kept);
-}
-
-// A processor has the last word on the set; what it forgets to mention stays.
-void ScaleDownPlanner::AskProcessor(const View& view, std::vector<RemovableNode>& nodes) {
-  using Set = ScaleDownSetProcessor;
-  const auto standard = [&](const std::vector<Set::Due>& due) {
-    Set::Split split;
-    std::vector<RemovableNode> whole;
-    for (const RemovableNode& node : nodes) {
-      if (std::ranges::find(due, node.node, &Set::Due::node) != due.end()) whole.push_back(node);
-    }
-    KeepAtomicGroupsWhole(view, whole);
-    for (const RemovableNode& node : whole) split.remove.push_back(node.node);
-    for (const Set::Due& node : due) {
-      if (std::ranges::find(split.remove, node.node) == split.remove.end())
-        split.keep.push_back({.node = node.node, .reason = Unremovable::kAtomicScaleDownFailed});
-    }
-    return split;
-  };
-  std::vector<Set::Due> due;
-  for (const RemovableNode& node : nodes)
-    due.push_back({node.node, node.group, node.to_reschedule.empty()});
-  const auto split = parts_.slots.scale_down_set->Filter(due, standard, *view.pass);
-  std::set<std::string_view> remove;
-  if (split.ok()) remove.insert(split->remove.begin(), split->remove.end());
-  std::erase_if(nodes, [&](const RemovableNode& node) {
-    if (remove.contains(node.node)) return false;
-    Set::Kept kept{.node = node.node, .reason = Unremovable::kUnexpectedError};
-    if (!split.ok()) {
-      kept.detail = split.status().message();
-    } else {
-      const auto told = std::ranges::find(split->keep, node.node, &Set::Kept::node);
-      if (told != split->keep.end()) kept = *told;
-    }
-    Stays(kept.node, kept.reason, kept.detail);
-    return true;
-  });
-}
-
-namespace {
-
-// The node with its lists of pods; what stays behind is its name.
-RemovableNode TakeOut(RemovableNode& node) {
-  RemovableNode taken = std::move(node);
-  node.node = taken.node;
-  node.group = taken.group;
-  return taken;
-}
-
-}  // namespace
-
-NodesToDelete ScaleDownPlanner::Choose(const View& view) {
-  Quotas minima = Quotas::ToMinima(parts_.options, view.all_nodes, parts_.groups.GpuLabel(),
-                                   DevicesFrom(parts_.slots, parts_.groups.GpuLabel()));
-  std::map<std::string, SizeLeft> sizes;
-  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
-    const auto target = parts_.groups.TargetSize(group.id);
-    if (target.ok()) sizes[group.id] = {*target, group.min_size};
-  }
-  std::vector<RemovableNode> empty;
-  std::vector<RemovableNode> safe;
-  std::vector<RemovableNode> risky;
-  for (const bool drained : {false, true}) {
-    for (auto& [name, entry] : unneeded_) {
-      if (entry.drained != drained) continue;
-      const Unremovable reason = MayGo(view, entry, minima, sizes);
-      if (reason != Unremovable::kNoReason) {
-        report::StayingNode staying{.node = name, .reason = reason};
-        staying.group = entry.removable.group;
-        staying.waited = view.now - entry.since;
-        staying.wait = entry.threshold;
-        if (const auto size = sizes.find(staying.group); size != sizes.end())
-          staying.group_size = size->second.size - view.deleting.InGroup(staying.group);
-        Keep(parts_.world.snapshot().FindNode(name), std::move(staying));
-      } else {
-        (!drained                ? empty
-         : entry.removable.risky ? risky
-                                 : safe)
-            .push_back(TakeOut(entry.removable));
-      }
-    }
-  }
-  std::vector<RemovableNode> chosen = std::move(empty);
-  std::ranges::move(safe, std::back_inserter(chosen));
-  std::ranges::move(risky, std::back_inserter(chosen));
-  if (parts_.slots.scale_down_set) {
-    AskProcessor(view, chosen);
-  } else {
-    KeepAtomicGroupsWhole(view, chosen);
-  }
-
-  NodesToDelete result;
-  for (RemovableNode& node : chosen) {
-    if (!node.on_completion.empty()) {
-      Stays(node.node, Unremovable::kBlockedByOnCompletionPod,
-            "waiting for pods to end by themselves");
-    } else {
-      (node.to_reschedule.empty() ? result.empty : result.drain).push_back(std::move(node));
-    }
-  }
-  return result;
 }
 
 void ScaleDownPlanner::Stays(const std::string& node, Unremovable reason, std::string detail) {

@@ -114,7 +114,8 @@ class ScaleDownPlanner {
     TimePoint since;
     Duration threshold{};
     bool ready = false;
-    bool drained = false;  // it has pods to move
+    bool disabled = false;  // an annotation keeps it
+    bool drained = false;   // it has pods to move
     cluster::NodePtr node;
   };
   struct Removable {

@@ -118,9 +118,9 @@ Log::Log(const Clock& clock, LogSink sink, LogFormat format, LogLevel lowest)
       format_(format),
       lowest_(lowest) {}
 
-Log Log::ToStderr(const Clock& clock, LogLevel lowest) {
-  return {clock, WriteToStderr, ::isatty(STDERR_FILENO) ? LogFormat::kText : LogFormat::kJson,
-          lowest};
+Log Log::ToStderr(const Clock& clock, LogLevel lowest, std::optional<LogFormat> format) {
+  const LogFormat usual = ::isatty(STDERR_FILENO) ? LogFormat::kText : LogFormat::kJson;
+  return {clock, WriteToStderr, format.value_or(usual), lowest};
 }
 
 Log Log::Null() {

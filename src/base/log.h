@@ -14,6 +14,7 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -64,8 +65,9 @@ class Log {
  public:
   Log(const Clock& clock, LogSink sink, LogFormat format, LogLevel lowest = LogLevel::kInfo);
 
-  // JSON to standard error, or text when that is a terminal.
-  static Log ToStderr(const Clock& clock, LogLevel lowest = LogLevel::kInfo);
+  // To standard error; without a format JSON, or text when that is a terminal.
+  static Log ToStderr(const Clock& clock, LogLevel lowest = LogLevel::kInfo,
+                      std::optional<LogFormat> format = std::nullopt);
   // Swallows everything; for tests and defaults.
   static Log Null();
 

@@ -67,6 +67,7 @@ class Registry {
 
   std::vector<std::string> names() const {  // sorted
     std::vector<std::string> all;
+    all.reserve(entries_.size());
     for (const auto& [name, entry] : entries_) all.push_back(name);
     return all;
   }

@@ -135,6 +135,8 @@ class [[nodiscard]] Result {
 };
 
 namespace internal {
+// For COPPICE_TRY alone, where the argument outlives the expression.
+// NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter)
 inline const Status& StatusOf(const Status& status) { return status; }
 template <class T>
 Status StatusOf(const Result<T>& result) {

@@ -51,6 +51,18 @@ class IdTable {
 
   size_t size() const { return size_; }
 
+  // Brings the place of a hash close, for a search or an insertion that comes soon.
+  void Prefetch(uint64_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask_], 1);
+  }
+
+  // Room for this many in all without growing on the way.
+  void Reserve(size_t count) {
+    size_t slots = slots_.empty() ? 16 : slots_.size();
+    while (count * 4 > slots * 3) slots *= 2;
+    if (slots > slots_.size()) Resize(slots);
+  }
+
  private:
   struct Slot {
     uint64_t hash = 0;
@@ -68,8 +80,12 @@ class IdTable {
 
   // Also sweeps out erased entries, so that a table that shrinks and grows does not fill with them.
   void Grow() {
-    std::vector<Slot> old(size_ * 2 < slots_.size() ? slots_.size()
-                                                    : (slots_.empty() ? 16 : slots_.size() * 2));
+    const size_t twice = slots_.empty() ? 16 : slots_.size() * 2;
+    Resize(size_ * 2 < slots_.size() ? slots_.size() : twice);
+  }
+
+  void Resize(size_t count) {  // a power of two
+    std::vector<Slot> old(count);
     old.swap(slots_);
     mask_ = slots_.size() - 1;
     used_ = size_;

@@ -336,6 +336,60 @@ EvictionId Interner::Eviction(const model::Pod& pod, OwnerId owner, LabelSetId l
   return id;
 }
 
+namespace {
+
+// Every id of b is a's. Stricter than need be where a whole member is compared, never laxer: what
+// AddRaw, Volumes and Eviction read is here.
+bool HaveSameIds(const model::Pod& a, const model::Pod& b) {
+  const model::PodSpec& one = a.spec;
+  const model::PodSpec& other = b.spec;
+  if (a.metadata.namespace_ != b.metadata.namespace_ || a.metadata.labels != b.metadata.labels ||
+      a.metadata.annotations != b.metadata.annotations ||
+      a.metadata.owner_references != b.metadata.owner_references ||
+      one.containers != other.containers || a.status.phase != b.status.phase)
+    return false;
+  // By the clock: seldom the same, and seldom met.
+  if (a.metadata.deletion_timestamp || b.metadata.deletion_timestamp ||
+      a.metadata.namespace_ == "kube-system")
+    return false;
+  if (!IsPlain(a) || !IsPlain(b)) {
+    if (one.init_containers != other.init_containers || one.resources != other.resources ||
+        one.overhead != other.overhead || one.node_selector != other.node_selector ||
+        one.affinity != other.affinity || one.tolerations != other.tolerations ||
+        one.topology_spread_constraints != other.topology_spread_constraints ||
+        one.host_network != other.host_network || one.host_users != other.host_users ||
+        one.resource_claims != other.resource_claims ||
+        a.status.container_statuses != b.status.container_statuses ||
+        a.status.init_container_statuses != b.status.init_container_statuses ||
+        a.status.allocated_resources != b.status.allocated_resources ||
+        a.status.resources != b.status.resources || a.status.resize != b.status.resize ||
+        std::ranges::any_of(a.status.conditions, IsOfResize) ||
+        std::ranges::any_of(b.status.conditions, IsOfResize))
+      return false;
+  }
+  return one.priority == other.priority && one.scheduler_name == other.scheduler_name &&
+         one.restart_policy == other.restart_policy && one.volumes == other.volumes;
+}
+
+}  // namespace
+
+PodIds Interner::Ids(const model::Pod& pod) {
+  PodIds ids;
+  ids.owner = Owner(model::ControllerOf(pod.metadata));
+  ids.labels = Labels(pod.metadata.namespace_, pod.metadata.labels);
+  ids.spec = Spec(pod);
+  ids.volumes = Volumes(pod);
+  ids.eviction = Eviction(pod, ids.owner, ids.labels);
+  return ids;
+}
+
+PodIds Interner::Ids(const std::shared_ptr<const model::Pod>& pod) {
+  if (last_ && HaveSameIds(*last_, *pod)) return last_ids_;
+  last_ids_ = Ids(*pod);
+  last_ = pod;
+  return last_ids_;
+}
+
 uint32_t Interner::Namespace(std::string_view name) {
   const uint64_t hash = HashBytes(name);
   uint32_t id = namespace_table_.Find(hash, [&](uint32_t i) { return namespaces_[i] == name; });

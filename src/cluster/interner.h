@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,15 @@
 #include "cluster/shapes.h"
 
 namespace coppice::cluster {
+
+// What a pod is made of, as far as decisions look at it.
+struct PodIds {
+  SpecId spec = kNone;
+  LabelSetId labels = kNone;
+  VolumeSetId volumes = 0;
+  EvictionId eviction = kNone;
+  OwnerId owner = kNone;
+};
 
 class Interner {
  public:
@@ -33,6 +43,10 @@ class Interner {
   // its annotations say about eviction, phase, local volumes, and its times where they count. Pods
   // with one id are the same to every drain rule.
   EvictionId Eviction(const model::Pod& pod, OwnerId owner, LabelSetId labels);
+  // All of a pod's ids at once. Lists bring the pods of a controller one after the other: one that
+  // is as the last one was gets its ids by comparison alone.
+  PodIds Ids(const model::Pod& pod);
+  PodIds Ids(const std::shared_ptr<const model::Pod>& pod);
   ClaimId Claim(std::string_view namespace_, std::string_view name);
   ClaimId FindClaim(std::string_view namespace_,
                     std::string_view name) const;  // kNone if never seen
@@ -87,6 +101,8 @@ class Interner {
   IdTable namespace_table_;
   IdTable raw_table_;
   Canonical scratch_;
+  std::shared_ptr<const model::Pod> last_;
+  PodIds last_ids_;
 };
 
 }  // namespace coppice::cluster

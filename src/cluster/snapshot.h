@@ -142,6 +142,8 @@ class Snapshot {
   PodIndex AddPod(const model::Pod& pod, NodeIndex node);  // and places it
   // The same without copying any text, for the object is kept. kNone: on no node.
   PodIndex AddPod(std::shared_ptr<const model::Pod> pod, NodeIndex node);
+  void ReservePods(size_t more);  // so many are about to come
+  void Prefetch(PodIndex pod) const { __builtin_prefetch(&pods_[pod]); }
   PodIndex CopyPod(PodIndex pod);  // one more of the same shape, without name, uid and node. O(1)
   // Another object for the same pod; stays where it is placed. O(size of the pod + C).
   void UpdatePod(PodIndex pod, const model::Pod& object);
@@ -300,7 +302,7 @@ class Snapshot {
   void ShowPod(PodIndex pod);
   void HidePod(PodIndex pod);
   void SwapPodState(PodIndex pod, PodState& state);
-  PodState Interned(const model::Pod& object);  // with no names yet
+  PodState Interned(const model::Pod& object, const PodIds& ids);  // with no names yet
   PodState StateOf(const model::Pod& object);
   PodState StateOf(std::shared_ptr<const model::Pod> object);
   void Update(PodIndex pod, PodState state);

@@ -54,24 +54,21 @@ struct Snapshot::PodNames {
   std::string wanted_node;
 };
 
-Snapshot::PodState Snapshot::Interned(const model::Pod& object) {
-  const model::ObjectMeta& meta = object.metadata;
-  const OwnerId owner = interner_.Owner(model::ControllerOf(meta));
-  const LabelSetId labels = interner_.Labels(meta.namespace_, meta.labels);
-  PodState state{.spec = interner_.Spec(object),
-                 .labels = labels,
-                 .volumes = interner_.Volumes(object),
-                 .eviction = interner_.Eviction(object, owner, labels),
-                 .identity_hash = IdentityHash(meta),
-                 .terminating = meta.deletion_timestamp.has_value(),
-                 .identity = {.unkept_hash = object.spec.unkept_hash, .owner = owner}};
+Snapshot::PodState Snapshot::Interned(const model::Pod& object, const PodIds& ids) {
+  PodState state{.spec = ids.spec,
+                 .labels = ids.labels,
+                 .volumes = ids.volumes,
+                 .eviction = ids.eviction,
+                 .identity_hash = IdentityHash(object.metadata),
+                 .terminating = object.metadata.deletion_timestamp.has_value(),
+                 .identity = {.unkept_hash = object.spec.unkept_hash, .owner = ids.owner}};
   resources_.LearnSpec(state.spec, interner_.spec(state.spec));
   if (claim_users_.size() < interner_.claim_count()) claim_users_.resize(interner_.claim_count());
   return state;
 }
 
 Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
-  PodState state = Interned(object);
+  PodState state = Interned(object, interner_.Ids(object));
   auto names = std::make_shared<const PodNames>(
       PodNames{object.metadata.name, object.metadata.uid, object.spec.node_name});
   state.identity.Refer(names->name, names->uid, names->wanted_node);
@@ -80,10 +77,15 @@ Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
 }
 
 Snapshot::PodState Snapshot::StateOf(std::shared_ptr<const model::Pod> object) {
-  PodState state = Interned(*object);
+  PodState state = Interned(*object, interner_.Ids(object));
   state.identity.Refer(object->metadata.name, object->metadata.uid, object->spec.node_name);
   state.identity.keeps = std::move(object);
   return state;
+}
+
+void Snapshot::ReservePods(size_t more) {
+  pods_.reserve(pods_.size() + more);
+  identities_.reserve(identities_.size() + more);
 }
 
 PodIndex Snapshot::NewPod(PodState state) {

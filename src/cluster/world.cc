@@ -1,6 +1,7 @@
 #include "cluster/world.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cluster/canonical.h"
@@ -11,6 +12,12 @@ namespace {
 
 uint64_t NameHash(std::string_view namespace_, std::string_view name) {
   return HashBytes(namespace_) * 31 + HashBytes(name);
+}
+
+void Prefetch(const model::Pod& pod) {
+  constexpr size_t kLine = 64;
+  const char* bytes = reinterpret_cast<const char*>(&pod);
+  for (size_t at = 0; at < sizeof(pod); at += kLine) __builtin_prefetch(bytes + at);
 }
 
 }  // namespace
@@ -144,6 +151,13 @@ uint32_t World::FindPodId(std::string_view namespace_, std::string_view name) co
   });
 }
 
+uint32_t World::FindPodId(uint64_t hash, const model::ObjectMeta& meta) const {
+  return names_.Find(hash, [&](uint32_t id) {
+    const model::ObjectMeta& known = entries_[id].pod->metadata;
+    return known.name == meta.name && known.namespace_ == meta.namespace_;
+  });
+}
+
 uint32_t World::FindList(std::string_view node) const {
   return list_names_.Find(HashBytes(node), [&](uint32_t id) { return lists_[id].node == node; });
 }
@@ -201,8 +215,12 @@ void World::UpsertPod(PodPtr pod) {
     held_.push_back([this, pod = std::move(pod)] { UpsertPod(pod); });
     return;
   }
-  const model::ObjectMeta& meta = pod->metadata;
-  uint32_t id = FindPodId(meta.namespace_, meta.name);
+  const uint64_t hash = NameHash(pod->metadata.namespace_, pod->metadata.name);
+  UpsertPod(std::move(pod), hash);
+}
+
+void World::UpsertPod(PodPtr pod, uint64_t name_hash) {
+  uint32_t id = FindPodId(name_hash, pod->metadata);
   const bool is_new = id == kNone;
   if (is_new) {
     if (free_entries_.empty()) {
@@ -221,7 +239,7 @@ void World::UpsertPod(PodPtr pod) {
   const bool relisted = is_new || entry.pod->spec.node_name != pod->spec.node_name;
   if (relisted && !is_new) Unlist(entry);
   entry.pod = std::move(pod);
-  if (is_new) names_.Insert(NameHash(meta.namespace_, meta.name), id);
+  if (is_new) names_.Insert(name_hash, id);
   if (relisted) {
     entry.list = entry.pod->spec.node_name.empty() ? 0 : ListOf(entry.pod->spec.node_name);
     lists_[entry.list].pods.Insert(&entry);
@@ -248,9 +266,32 @@ void World::UpsertPod(PodPtr pod) {
 }
 
 void World::UpsertPods(std::span<const PodPtr> pods) {
+  if (holds()) {
+    for (const PodPtr& pod : pods) UpsertPod(pod);
+    return;
+  }
   by_index_.reserve(by_index_.size() + pods.size());
   ranks_.reserve(ranks_.size() + pods.size());
-  for (const PodPtr& pod : pods) UpsertPod(pod);
+  names_.Reserve(names_.size() + pods.size());
+  snapshot_.ReservePods(pods.size());
+  // What is asked for a few pods ahead comes while others are looked at: an object, which is some
+  // twenty cache lines of which most are read, then the place of its name.
+  constexpr size_t kObject = 6;
+  constexpr size_t kName = 3;
+  std::array<uint64_t, kName> hashes{};  // of the pods that come next, round and round
+  const auto look_ahead = [&](size_t i) {
+    if (i + kObject - kName < pods.size()) Prefetch(*pods[i + kObject - kName]);
+    if (i >= pods.size()) return;
+    const model::ObjectMeta& meta = pods[i]->metadata;
+    hashes[i % kName] = NameHash(meta.namespace_, meta.name);
+    names_.Prefetch(hashes[i % kName]);
+  };
+  for (size_t i = 0; i < kName; ++i) look_ahead(i);
+  for (size_t i = 0; i < pods.size(); ++i) {
+    const uint64_t hash = hashes[i % kName];
+    look_ahead(i + kName);
+    UpsertPod(pods[i], hash);
+  }
 }
 
 void World::DeletePod(std::string_view namespace_, std::string_view name) {
@@ -306,6 +347,15 @@ std::vector<PodIndex> World::PodsInOrder(NodeIndex node) const {
   std::vector<PodIndex> pods;
   PodsInOrder(node, pods);
   return pods;
+}
+
+void World::PrefetchPodsOn(NodeIndex node) const {
+  for (const PodIndex pod : snapshot_.pods_on(node)) {
+    snapshot_.Prefetch(pod);
+    if (pod >= ranks_.size()) continue;  // a plan's own
+    __builtin_prefetch(&ranks_[pod]);
+    __builtin_prefetch(&by_index_[pod]);
+  }
 }
 
 void World::PodsInOrder(NodeIndex node, std::vector<PodIndex>& pods) const {

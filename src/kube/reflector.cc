@@ -12,6 +12,9 @@ struct Reflector::Link {
 namespace {
 
 constexpr size_t kMaxErrorBytes = 64 << 10;
+// Of a first state nothing is acted on before its end: it is handed over in pieces of this many
+// objects, instead of waking the other thread for every few that a read brings.
+constexpr size_t kFirstStatePiece = 256;
 
 std::string KeyOf(const Delta& delta) { return delta.namespace_ + "/" + delta.name; }
 
@@ -19,11 +22,12 @@ std::string KeyOf(const Delta& delta) { return delta.namespace_ + "/" + delta.na
 class WatchExchange final : public net::Exchange {
  public:
   WatchExchange(KindCodec codec, std::shared_ptr<Executor::Inbox> inbox,
-                std::shared_ptr<Reflector::Link> link, Promise<Status> end)
+                std::shared_ptr<Reflector::Link> link, Promise<Status> end, bool first_state)
       : codec_(std::move(codec)),
         inbox_(std::move(inbox)),
         link_(std::move(link)),
         end_(std::move(end)),
+        in_first_state_(first_state),
         frames_(wire::Encoding::kProtobuf) {}
 
   bool OnHead(const net::HttpResponse& head) override {
@@ -45,7 +49,6 @@ class WatchExchange final : public net::Exchange {
       return true;
     }
     frames_.Feed(bytes);
-    std::vector<Delta> batch;
     while (trouble_.ok()) {
       const auto frame = frames_.Next();
       if (!frame.ok()) {
@@ -56,17 +59,20 @@ class WatchExchange final : public net::Exchange {
         std::optional<wire::ApiError> error;
         auto delta = codec_.read_event(encoding_, **frame, error);
         if (delta.ok()) {
-          batch.push_back(*std::move(delta));
+          if (delta->initial_end) in_first_state_ = false;
+          batch_.push_back(*std::move(delta));
         } else {
           trouble_ = delta.status();
         }
       }
     }
-    if (!batch.empty()) Deliver(std::move(batch));
+    if (batch_.size() >= (in_first_state_ ? kFirstStatePiece : 1))
+      Deliver(std::exchange(batch_, {}));
     return trouble_.ok();
   }
 
   void OnEnd(Status outcome) override {
+    if (!batch_.empty()) Deliver(std::exchange(batch_, {}));
     if (!trouble_.ok()) {
       end_.Set(trouble_);
     } else if (outcome.ok() && !head_.Success()) {
@@ -94,6 +100,8 @@ class WatchExchange final : public net::Exchange {
   std::shared_ptr<Executor::Inbox> inbox_;
   std::shared_ptr<Reflector::Link> link_;
   Promise<Status> end_;
+  bool in_first_state_;
+  std::vector<Delta> batch_;  // decoded, not delivered yet
   wire::WatchFrames frames_;
   wire::Encoding encoding_ = wire::Encoding::kProtobuf;
   net::HttpResponse head_;
@@ -252,8 +260,8 @@ Task<Status> Reflector::Watch(bool from_start) {
   // The server ends it; ours is the second line of defence.
   request.timeout = seconds + std::chrono::seconds(30);
   const Promise<Status> end(client_.executor());
-  auto exchange =
-      std::make_shared<WatchExchange>(options_.codec, client_.executor().inbox(), link_, end);
+  auto exchange = std::make_shared<WatchExchange>(options_.codec, client_.executor().inbox(), link_,
+                                                  end, from_start);
   ++watches_;
   CO_TRY(stream_, co_await client_.Open(std::move(request), options_.max_silence, exchange));
   const Status status = co_await end.future();

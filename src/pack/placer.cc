@@ -123,19 +123,20 @@ bool Placer::PlaceBySearch(cluster::PodIndex pod, const PlaceOptions& options) {
 bool Placer::WouldStopAtOnce(std::span<const cluster::PodIndex> pods, const Accept& accept) {
   const cluster::Snapshot& snapshot = search_.snapshot();
   if (pods.empty() || !snapshot.IsPlain(pods.front())) return false;
-  const int32_t priority = snapshot.spec(pods.front()).priority;
-  for (const cluster::PodIndex pod : pods) {
-    // Of each priority somebody is tried, and a hint that works is kept.
-    if (snapshot.spec(pod).priority != priority) return false;
-    const cluster::NodeIndex hint = hints_.Find(snapshot, pod);
-    if (hint != cluster::kNone && Accepts(accept, hint)) return false;
-  }
   const fit::Question& question = search_.Ask(pods.front());
   if (question.rejected() || !question.OwnNodeOnly()) return false;
   const size_t last = search_.last();
-  if (search_.Find(pods.front(), accept) == cluster::kNone) return true;
-  search_.MoveTo(last);  // nothing has been placed yet
-  return false;
+  if (search_.Find(pods.front(), accept) != cluster::kNone) {
+    search_.MoveTo(last);  // nothing has been placed yet
+    return false;
+  }
+  const int32_t priority = snapshot.spec(pods.front()).priority;
+  return std::ranges::all_of(pods, [&](cluster::PodIndex pod) {
+    // Of each priority somebody is tried, and a hint that works is kept.
+    if (snapshot.spec(pod).priority != priority) return false;
+    const cluster::NodeIndex hint = hints_.Find(snapshot, pod);
+    return hint == cluster::kNone || !Accepts(accept, hint);
+  });
 }
 
 Placement Placer::Place(const std::vector<PendingPod>& pods, const PlaceOptions& options) {

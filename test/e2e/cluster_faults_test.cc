@@ -57,6 +57,22 @@ class ClusterFaultsTest : public ClusterTest {
         },
         limit);
   }
+  // A replica whose every connection to the API server goes through the answer.
+  std::unique_ptr<CuttingProxy> StartBehindAWire() {
+    std::ifstream file(rig_->kubeconfig("component"));
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::string host = "127.0.0.1:";
+    const size_t at = text.find(host) + host.size();
+    const int port = std::atoi(text.c_str() + at);
+    auto wire = std::make_unique<CuttingProxy>(port);
+    text.replace(at, std::to_string(port).size(), std::to_string(wire->port()));
+    Child& coppice = Start("a", {}, dir_.Write("cut.kubeconfig", text));
+    EXPECT_TRUE(coppice.WaitForLine("the view of the cluster is complete").has_value());
+    return wire;
+  }
+  bool Said(const std::string& words) const {
+    return replicas_.back()->output().find(words) != std::string::npos;
+  }
   std::vector<std::string> flags_;  // of a replica that is started again
   // A full machine beside one that is half empty, whose pods a budget keeps where they are.
   void HalfEmptyWithBudget(const std::string& rule, std::vector<std::string> more) {
@@ -120,34 +136,133 @@ TEST_F(ClusterFaultsTest, EtcdsRestartIsSurvived) {
 }
 
 TEST_F(ClusterFaultsTest, CutConnectionsLoseNothingAndDoubleNothing) {
-  std::ifstream file(rig_->kubeconfig("component"));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  const std::string host = "127.0.0.1:";
-  const size_t at = text.find(host) + host.size();
-  const int port = std::atoi(text.c_str() + at);
-  CuttingProxy wire(port);
-  text.replace(at, std::to_string(port).size(), std::to_string(wire.port()));
-  const std::string kubeconfig = dir_.Write("cut.kubeconfig", text);
-  Child& coppice = Start("a", {}, kubeconfig);
-  ASSERT_TRUE(coppice.WaitForLine("the view of the cluster is complete").has_value());
+  const std::unique_ptr<CuttingProxy> wire = StartBehindAWire();
   for (int round = 1; round <= 4; ++round) {
     rig_->Apply(Deployment("web", 4 * round));
     for (int cut = 0; cut < 3; ++cut) {
       clock_.SleepFor(std::chrono::milliseconds(300));
-      wire.Cut();
+      wire->Cut();
     }
     ASSERT_TRUE(Until([&] { return Running("web") == 4 * round; }, seconds(60))) << round;
     EXPECT_EQ(cloud_->servers(), static_cast<size_t>(round)) << "bought twice, or not at all";
   }
   // Nothing gets through for a while, but for less than the lease: no other may lead meanwhile.
-  wire.Close();
+  wire->Close();
   rig_->Apply(Deployment("web", 20));
   clock_.SleepFor(seconds(5));
   EXPECT_EQ(cloud_->servers(), 4u);
-  wire.Open();
+  wire->Open();
   EXPECT_TRUE(Until([&] { return Running("web") == 20; }, seconds(60)));
   EXPECT_EQ(cloud_->peak(), 5u);
-  EXPECT_GT(wire.accepted(), 12u) << "the scissors cut nothing";
+  EXPECT_GT(wire->accepted(), 12u) << "the scissors cut nothing";
+}
+
+TEST_F(ClusterFaultsTest, AServerThatHasForgottenOurVersionIsReadAnew) {
+  const std::unique_ptr<CuttingProxy> wire = StartBehindAWire();
+  rig_->Apply(Deployment("web", 4) + Deployment("gone", 4));
+  ASSERT_TRUE(Until([&] { return Running("web") == 4 && Running("gone") == 4; }, seconds(60)));
+  ASSERT_EQ(cloud_->servers(), 2u);
+  // A restarted server remembers nothing of what was before its start: it answers 410. What was
+  // added, changed and deleted meanwhile is in no watch.
+  wire->Close();
+  rig_->Kubectl({"delete", "deployment", "gone", "-n", "default"});
+  Scale("web", 12);
+  rig_->Restart("kube-apiserver");
+  ASSERT_TRUE(Until([&] { return rig_->Ready(); }, seconds(60)));
+  wire->Open();
+  EXPECT_TRUE(UntilKept([&] { return Running("web") == 12; }, seconds(120)));
+  EXPECT_EQ(cloud_->peak(), 3u) << "pods that are gone were bought for, or some twice";
+  EXPECT_THAT(replicas_.front()->output(), HasSubstr("the server has forgotten our version"));
+}
+
+TEST_F(ClusterFaultsTest, NothingGoesWhileTheServerTurnsOurWritesAway) {
+  StartAndSync("a");
+  rig_->Apply(Deployment("web", 8));
+  ASSERT_TRUE(Until([&] { return Running("web") == 8; }, seconds(60)));
+  ASSERT_EQ(cloud_->servers(), 2u);
+  // 429 with Retry-After from the real fair queuing: no seat for our writes to nodes.
+  const std::string no_seat = R"(apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: no-seat}
+spec: {type: Limited, limited: {nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: {type: Reject}}}
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: no-seat}
+spec:
+  priorityLevelConfiguration: {name: no-seat}
+  matchingPrecedence: 1
+  rules:
+  - subjects: [{kind: User, user: {name: coppice}}]
+    resourceRules: [{verbs: [update], apiGroups: [""], resources: [nodes], clusterScope: true}]
+)";
+  rig_->Apply(no_seat);
+  clock_.SleepFor(seconds(2));
+  Scale("web", 0);
+  EXPECT_TRUE(Until([&] { return Said("429"); }, seconds(60))) << "a reason is visible";
+  clock_.SleepFor(seconds(10));
+  EXPECT_EQ(cloud_->servers(), 2u) << "a machine went without its node being marked";
+  rig_->Kubectl({"delete", "flowschema,prioritylevelconfiguration", "no-seat"});
+  EXPECT_TRUE(Until([&] { return cloud_->servers() == 0; }, seconds(120)));
+}
+
+TEST_F(ClusterFaultsTest, EvictionsThatTheServerFailsAtAreTriedAgainAndLoseNothing) {
+  StartAndSync("a", {"--max-pod-eviction-time=8s", "--scale-down-utilization-threshold=0.9"});
+  rig_->Apply(Deployment("web", 4) + Deployment("other", 2));
+  ASSERT_TRUE(Until([&] { return Running("web") == 4 && Running("other") == 2; }, seconds(60)));
+  ASSERT_EQ(cloud_->servers(), 2u);
+  // 500 from the real server: it has to ask somebody who is not there.
+  rig_->Apply(R"(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: nobody}
+webhooks:
+- name: nobody.example.org
+  failurePolicy: Fail
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  clientConfig: {url: "https://127.0.0.1:1/"}
+  rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods/eviction]}]
+)");
+  clock_.SleepFor(seconds(2));
+  Scale("web", 2);
+  EXPECT_TRUE(Until([&] { return Said("failed calling webhook"); }, seconds(60)))
+      << "a reason is visible";
+  EXPECT_TRUE(Until([&] { return MarkedNodes() == 0 && Said("FailedToEvictPods"); }, seconds(60)))
+      << "the node has to come back";
+  EXPECT_EQ(cloud_->servers(), 2u);
+  EXPECT_EQ(Running("web") + Running("other"), 4);
+  rig_->Kubectl({"delete", "validatingwebhookconfiguration", "nobody"});
+  EXPECT_TRUE(Until([&] { return cloud_->servers() == 1; }, seconds(120)));
+  EXPECT_TRUE(Until([&] { return Running("web") + Running("other") == 4; }, seconds(60)));
+}
+
+TEST_F(ClusterFaultsTest, ANodeWhoseClockLiesIsANodeLikeOthers) {
+  StartAndSync("a");
+  rig_->Apply(Deployment("web", 8));
+  ASSERT_TRUE(Until([&] { return Running("web") == 8; }, seconds(60)));
+  ASSERT_EQ(cloud_->servers(), 2u);
+  // One lives in the past, one in the future; both say that they are ready.
+  const Json nodes = Nodes();
+  const char* times[] = {"2001-01-01T00:00:00Z", "2099-01-01T00:00:00Z"};
+  for (size_t i = 0; i < 2; ++i) {
+    Json node = nodes[i];
+    for (Json& condition : node["status"]["conditions"])
+      condition["lastHeartbeatTime"] = condition["lastTransitionTime"] = times[i];
+    node["metadata"].erase("resourceVersion");
+    ASSERT_TRUE(
+        rig_->api()
+            .Send("PUT", "/api/v1/nodes/" + node["metadata"].value("name", "") + "/status", node)
+            .ok());
+  }
+  // They count as what they are: a pod more is one machine more, none of theirs is replaced, and
+  // what is not needed goes, theirs too.
+  clock_.SleepFor(seconds(5));
+  EXPECT_EQ(cloud_->servers(), 2u);
+  Scale("web", 9);
+  EXPECT_TRUE(Until([&] { return Running("web") == 9; }, seconds(60)));
+  EXPECT_EQ(cloud_->peak(), 3u);
+  Scale("web", 0);
+  EXPECT_TRUE(Until([&] { return cloud_->servers() == 0; }, seconds(90)));
 }
 
 TEST_F(ClusterFaultsTest, ABudgetThatAllowsNothingKeepsTheNode) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -214,24 +215,39 @@ TEST_F(ClusterSpeedTest, PodsOneByOneThenAThousandAtOnce) {
   const size_t before = cloud_->servers();
   const double cpu = UsageOf(coppice.pid()).cpu_seconds;
   const TimePoint first = clock_.Now();
-  double first_call = 0;
+  std::atomic<bool> watch = true;
+  std::vector<double> calls;  // when the cloud had more machines than before, in ms
   std::thread watcher([&] {
-    while (cloud_->servers() == before && Since(first) < 30)
-      clock_.SleepFor(std::chrono::microseconds(500));
-    first_call = Since(first) * 1000;
+    for (size_t seen = before; watch; clock_.SleepFor(std::chrono::microseconds(500))) {
+      const size_t now = cloud_->servers();
+      if (now > seen) calls.push_back(Since(first) * 1000);
+      seen = now;
+    }
   });
-  Spread(1000,
-         [&](ApiClient& api, int i) { MarkUnschedulable(api, burst[static_cast<size_t>(i)]); });
+  std::vector<double> marks(1000);
+  Spread(1000, [&](ApiClient& api, int i) {
+    MarkUnschedulable(api, burst[static_cast<size_t>(i)]);
+    marks[static_cast<size_t>(i)] = Since(first) * 1000;
+  });
   const TimePoint last = clock_.Now();
   const double marking = Since(first) * 1000;
   EXPECT_TRUE(Until([&] { return cloud_->servers() >= before + 250; }, seconds(60)));
   const double all = Since(last) * 1000;
+  watch = false;
   watcher.join();
+  // Until the next call: a pod whose machine was ordered before it asked for one needs none.
+  std::vector<double> burst_waits;
+  for (const double mark : marks) {
+    const auto call = std::ranges::lower_bound(calls, mark);
+    if (call != calls.end()) burst_waits.push_back(*call - mark);
+  }
+  ASSERT_FALSE(burst_waits.empty());
+  std::ranges::sort(burst_waits);
   std::printf(
-      "burst of 1,000 (marked within %.0f ms)  first cloud call %.0f ms after the first mark, all "
-      "%zu machines ordered %.0f ms after the last mark, CPU %.2f s\n",
-      marking, first_call, cloud_->servers() - before, all,
-      UsageOf(coppice.pid()).cpu_seconds - cpu);
+      "burst of 1,000 (marked within %.0f ms)  from a mark to the next cloud call p50 %.0f ms  "
+      "p99 %.0f ms (aim: 250), %zu machines ordered %.0f ms after the last mark, CPU %.2f s\n",
+      marking, burst_waits[burst_waits.size() / 2], burst_waits[burst_waits.size() * 99 / 100],
+      cloud_->servers() - before, all, UsageOf(coppice.pid()).cpu_seconds - cpu);
 }
 
 TEST_F(ClusterSpeedTest, FiveThousandNodesAndFiftyThousandPods) {

@@ -12,8 +12,8 @@
 namespace coppice::clouds::cloudscale {
 
 struct LimiterOptions {
-  double per_second = 10;  // 0: no limit. The API's own numbers are not published
-  int burst = 20;          // requests that may go out at once after a quiet time
+  double per_second = 50;  // 0: no limit. The API's own numbers are not published
+  int burst = 100;         // requests that may go out at once after a quiet time
   int max_in_flight = 10;
 };
 

@@ -48,7 +48,7 @@ void WhatIfCluster::Load(const ClusterObjects& objects) {
   LoadAll(objects.budgets, world_.budgets);
   LoadAll(objects.config_maps, world_.config_maps);
   for (const auto& node : objects.nodes) world_.UpsertNode(node);
-  for (const auto& pod : objects.pods) world_.UpsertPod(pod);
+  world_.UpsertPods(objects.pods);
 }
 
 model::Pod WhatIfCluster::Pending(model::Pod pod, TimePoint now) {
