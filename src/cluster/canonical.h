@@ -48,6 +48,11 @@ class Canonical {
     Add(value.has_value());
     if (value) Add(*value);
   }
+  template <class T>
+  void Add(const model::Rare<T>& value) {
+    Add(value.has_value());
+    if (value) Add(*value);
+  }
   template <class V>
   void Add(const model::FlatMap<V>& map) {
     AddNumber(map.size());

@@ -47,7 +47,7 @@ struct PodSpecShape {
   model::PodRequests requests;  // what the pod asks of a node
   model::PodRequests placed;    // what it takes once there; differs while it is being resized
   model::Labels node_selector;
-  std::optional<model::Affinity> affinity;
+  model::Rare<model::Affinity> affinity;
   std::vector<model::Toleration> tolerations;
   std::vector<model::TopologySpreadConstraint> spread;
   std::vector<HostPort> host_ports;  // of containers and sidecars

@@ -185,6 +185,7 @@ void Snapshot::Unplace(PodIndex pod) {
 // restores the very order of the node's pods.
 void Snapshot::Attach(PodIndex pod, NodeIndex node, uint32_t slot) {
   std::vector<PodIndex>& pods = nodes_[node].pods;
+  if (pods.capacity() == 0) pods.reserve(32);  // half a small node
   pods.push_back(pod);
   if (slot + 1 < pods.size()) {
     std::swap(pods[slot], pods.back());

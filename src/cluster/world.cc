@@ -25,6 +25,7 @@ void Prefetch(const model::Pod& pod) {
 void World::PlaceList::Insert(PodEntry* entry) {
   ++live_;
   const Item item{entry->place, entry};
+  if (items_.capacity() == 0) items_.reserve(16);  // a node seldom has fewer
   if (items_.empty() || items_.back().place < entry->place) {
     items_.push_back(item);
     return;

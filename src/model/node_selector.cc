@@ -90,7 +90,7 @@ bool CompiledNodeSelector::looks_at_names() const {
 }
 
 RequiredNodeAffinity::RequiredNodeAffinity(const Labels& node_selector,
-                                           const std::optional<Affinity>& affinity) {
+                                           const Rare<Affinity>& affinity) {
   if (!node_selector.empty()) labels_ = Selector::FromLabels(node_selector);
   if (affinity && affinity->node_affinity && affinity->node_affinity->required) {
     selector_.emplace(*affinity->node_affinity->required);

@@ -72,7 +72,7 @@ class RequiredNodeAffinity {
  public:
   explicit RequiredNodeAffinity(const Pod& pod)
       : RequiredNodeAffinity(pod.spec.node_selector, pod.spec.affinity) {}
-  RequiredNodeAffinity(const Labels& node_selector, const std::optional<Affinity>& affinity);
+  RequiredNodeAffinity(const Labels& node_selector, const Rare<Affinity>& affinity);
 
   bool demands_nothing() const { return !labels_ && !selector_; }
   bool looks_at_names() const { return selector_ && selector_->looks_at_names(); }

@@ -9,6 +9,7 @@
 
 #include "model/meta.h"
 #include "model/quantity.h"
+#include "model/rare.h"
 
 namespace coppice::model {
 
@@ -189,16 +190,16 @@ struct Volume {
   std::optional<std::string> claim_name;  // persistentVolumeClaim.claimName
   bool claim_read_only = false;
   bool ephemeral = false;  // generic ephemeral volume: claim "<pod>-<volume>"
-  std::optional<EmptyDir> empty_dir;
+  Rare<EmptyDir> empty_dir;
   std::optional<std::string> host_path;  // hostPath.path
-  std::optional<GcePersistentDisk> gce_persistent_disk;
-  std::optional<AwsElasticBlockStore> aws_elastic_block_store;
-  std::optional<IscsiVolume> iscsi;
-  std::optional<RbdVolume> rbd;
-  std::optional<CsiInlineVolume> csi;
-  std::optional<CinderVolume> cinder;
-  std::optional<AzureDisk> azure_disk;
-  std::optional<PortworxVolume> portworx_volume;
+  Rare<GcePersistentDisk> gce_persistent_disk;
+  Rare<AwsElasticBlockStore> aws_elastic_block_store;
+  Rare<IscsiVolume> iscsi;
+  Rare<RbdVolume> rbd;
+  Rare<CsiInlineVolume> csi;
+  Rare<CinderVolume> cinder;
+  Rare<AzureDisk> azure_disk;
+  Rare<PortworxVolume> portworx_volume;
   bool projected = false;  // tokens and the like, named per pod: left out of equivalence
   friend bool operator==(const Volume&, const Volume&) = default;
 };
@@ -225,7 +226,7 @@ struct PodSpec {
   std::string service_account_name;
   std::string node_name;
   bool host_network = false;
-  std::optional<Affinity> affinity;
+  Rare<Affinity> affinity;
   std::string scheduler_name;
   std::vector<Toleration> tolerations;
   std::string priority_class_name;
@@ -238,8 +239,8 @@ struct PodSpec {
   std::optional<std::string> os;  // os.name
   std::vector<PodSchedulingGate> scheduling_gates;
   std::vector<PodResourceClaim> resource_claims;
-  std::optional<ResourceRequirements> resources;  // pod-level
-  std::optional<bool> host_users;                 // false: a user namespace of its own
+  Rare<ResourceRequirements> resources;  // pod-level
+  std::optional<bool> host_users;        // false: a user namespace of its own
   // Hash of the parts of the spec that are not kept above (probes, mounts, security context, ...),
   // taken while decoding, for pod equivalence. What equivalence overlooks is not in it: projected
   // volumes and their mounts, the environment of containers, the hostname. So equivalent pods are
@@ -290,9 +291,9 @@ struct PodStatus {
   std::vector<ContainerStatus> container_statuses;
   std::vector<ContainerStatus> init_container_statuses;
   std::vector<PodResourceClaimStatus> resource_claim_statuses;
-  std::optional<ExtendedResourceClaimStatus> extended_resource_claim_status;
+  Rare<ExtendedResourceClaimStatus> extended_resource_claim_status;
   ResourceList allocated_resources;
-  std::optional<ResourceRequirements> resources;
+  Rare<ResourceRequirements> resources;
   friend bool operator==(const PodStatus&, const PodStatus&) = default;
 };
 

@@ -191,7 +191,7 @@ kind: FlowSchema
 metadata: {name: no-seat}
 spec:
   priorityLevelConfiguration: {name: no-seat}
-  matchingPrecedence: 1
+  matchingPrecedence: 2
   rules:
   - subjects: [{kind: User, user: {name: coppice}}]
     resourceRules: [{verbs: [update], apiGroups: [""], resources: [nodes], clusterScope: true}]
