@@ -19,6 +19,7 @@
 #include "app/health_check.h"
 #include "app/loop_trigger.h"
 #include "app/process_metrics.h"
+#include "app/reasons.h"
 #include "app/restart_memory.h"
 #include "app/status_map.h"
 #include "app/stop_signals.h"
@@ -76,6 +77,7 @@ class RealCluster {
         workers_(kCloudThreads, 10'000),
         numbers_(metrics_, flags_),
         health_({flags_.max_inactivity, flags_.max_failing_time, flags_.max_startup_time}, clock),
+        reasons_(log),
         trigger_(flags_),
         world_([options = flags_.options](const model::Pod& pod) {
           return autoscale::Engine::Counts(options, pod);
@@ -173,6 +175,8 @@ class RealCluster {
     } else if (request.path == "/metrics") {
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
       response.body = metrics_.Render() + ProcessMetrics();
+    } else if (request.path == "/explain") {
+      response = reasons_.Answer(request);
     } else if (request.path == "/snapshotz" && flags_.debugging_snapshot_enabled) {
       response.content_type = "application/json";
       response.stream = [this](std::shared_ptr<net::ServerStream> stream) {
@@ -300,6 +304,7 @@ class RealCluster {
     const bool good = report->error.empty() || report->error_type == "transientError";
     if (good) health_.Succeeded();
     Tell(*report, began, ended);
+    reasons_.PassEnded(report);
     if (WritesStatus() && report->status)
       PutStatus(status_map_.Render(*report->status, began), began);
     autoscale::Engine& engine = assembly_->engine();
@@ -417,6 +422,7 @@ class RealCluster {
   Pool workers_;
   AutoscalerMetrics numbers_;
   HealthCheck health_;
+  Reasons reasons_;
   LoopTrigger trigger_;
   StatusMap status_map_;
   cluster::World world_;

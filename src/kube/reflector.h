@@ -40,9 +40,10 @@ struct ReflectorOptions {
   // Bookmarks come about every minute; a watch that is silent for longer than this is dead.
   Duration max_silence = std::chrono::seconds(150);
   Duration forbidden_retry = std::chrono::minutes(10);
-  // client-go's.
+  // client-go's, but for the longest wait: thirty seconds are for thousands of clients of a server
+  // that comes back; we are one, and decide nothing while the view is old.
   BackoffOptions backoff{.first = std::chrono::milliseconds(800),
-                         .longest = std::chrono::seconds(30),
+                         .longest = std::chrono::seconds(5),
                          .factor = 2.0,
                          .jitter = 0.5};
 };

@@ -274,6 +274,8 @@ TEST_F(ClusterFaultsTest, ABudgetThatAllowsNothingKeepsTheNode) {
   for (const Json& pod : Pods("kept")) EXPECT_FALSE(pod["metadata"].contains("deletionTimestamp"));
   EXPECT_GE(cloud_->servers(), 1u);
   EXPECT_EQ(MarkedNodes(), 0u);
+  EXPECT_TRUE(Said("a node stays that is not needed")) << "a reason is visible";
+  EXPECT_TRUE(Said("NotEnoughPdb") || Said("disruption budget")) << "and names what it is";
 }
 
 TEST_F(ClusterFaultsTest, EvictionsThatAreRefusedForLongAreGivenUpAndTheNodeComesBack) {

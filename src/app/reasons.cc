@@ -1,0 +1,94 @@
+#include "app/reasons.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "report/explain.h"
+
+namespace coppice::app {
+namespace {
+
+using report::Unremovable;
+
+// True of most nodes at most times.
+bool IsEveryday(Unremovable reason) {
+  switch (reason) {
+    case Unremovable::kNotUnderutilized:
+    case Unremovable::kNotAutoscaled:
+    case Unremovable::kNodeGroupMinSizeReached:
+    case Unremovable::kNotUnneededLongEnough:
+    case Unremovable::kNotUnreadyLongEnough:
+    case Unremovable::kCurrentlyBeingDeleted:
+    case Unremovable::kGroupDelayed:
+    case Unremovable::kCooldown:
+    case Unremovable::kNextPass:
+      return true;
+    default:
+      return false;
+  }
+}
+
+net::ServerResponse Plain(int status, std::string body) {
+  net::ServerResponse response;
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body = std::move(body);
+  return response;
+}
+
+}  // namespace
+
+void Reasons::TellNodes(const report::ScaleDown& scale_down) {
+  std::map<std::string, std::string> telling;
+  for (const report::StayingNode& node : scale_down.staying) {
+    if (IsEveryday(node.reason)) continue;
+    const auto before = told_.find(node.node);
+    if (node.reason == Unremovable::kRecentlyUnremovable) {  // found so before, not looked at again
+      if (before != told_.end()) telling.insert(*before);
+      continue;
+    }
+    std::string what(report::ToString(node.reason));
+    if (node.blocking_pod) what += " " + report::NameOf(*node.blocking_pod);
+    what += " " + node.blocking_reason;
+    if (before == told_.end() || before->second != what) {
+      log_.Info("a node stays that is not needed", {{"node", node.node},
+                                                    {"group", node.group},
+                                                    {"reason", report::ToString(node.reason)},
+                                                    {"why", report::Sentence(node)}});
+    }
+    telling[node.node] = std::move(what);
+  }
+  told_ = std::move(telling);
+}
+
+void Reasons::PassEnded(std::shared_ptr<const report::PassReport> report) {
+  TellNodes(report->scale_down);
+  const std::lock_guard lock(mutex_);
+  last_ = std::move(report);
+}
+
+net::ServerResponse Reasons::Answer(const net::ServerRequest& request) const {
+  std::shared_ptr<const report::PassReport> last;
+  {
+    const std::lock_guard lock(mutex_);
+    last = last_;
+  }
+  const std::string* pod = request.Query("pod");
+  const std::string* node = request.Query("node");
+  if ((pod == nullptr) == (node == nullptr))
+    return Plain(400, "ask for ?pod=NAMESPACE/NAME or ?node=NAME\n");
+  if (!last) return Plain(503, "no pass has ended yet; another replica may be leading\n");
+  std::vector<std::string> lines;
+  if (pod != nullptr) {
+    const size_t slash = pod->find('/');
+    if (slash == std::string::npos) return Plain(400, "a pod is asked for as NAMESPACE/NAME\n");
+    const std::string_view text = *pod;
+    lines = report::ExplainPod(*last, text.substr(0, slash), text.substr(slash + 1));
+  } else {
+    lines = report::ExplainNode(*last, *node);
+  }
+  if (lines.empty()) return Plain(404, "the last pass had nothing to decide about it\n");
+  return Plain(200, Join(lines, "\n") + "\n");
+}
+
+}  // namespace coppice::app

@@ -1,0 +1,38 @@
+// Reasons: what the last pass had to say, for whoever asks while the loop runs.
+//
+// A node that could go but for a pod, a budget or a fuse is told to the log once, when that begins
+// or changes; the everyday reasons (in use, not idle for long enough, the group at its minimum) are
+// not. GET /explain?pod=NAMESPACE/NAME and GET /explain?node=NAME answer with all there is to say.
+//
+// Any thread may ask; the decision thread tells.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/log.h"
+#include "net/http_server.h"
+#include "report/pass_report.h"
+
+namespace coppice::app {
+
+class Reasons {
+ public:
+  explicit Reasons(const Log& log) : log_(log) {}
+
+  void PassEnded(std::shared_ptr<const report::PassReport> report);
+  net::ServerResponse Answer(const net::ServerRequest& request) const;
+
+ private:
+  void TellNodes(const report::ScaleDown& scale_down);
+
+  const Log& log_;
+  std::map<std::string, std::string> told_;  // node to what was said of it last
+  mutable std::mutex mutex_;
+  std::shared_ptr<const report::PassReport> last_;
+};
+
+}  // namespace coppice::app
