@@ -1,62 +1,15 @@
-// Both ends of externalgrpc are ours: the autoscaler on the real control plane, `coppice provider`
-// in front of the cloud, mutual TLS between them.
+// The autoscaler drives `coppice provider`, through its everyday life and an absence.
 
 #include <gmock/gmock.h>
 #include <signal.h>
 
-#include "test/e2e/cluster_rig.h"
+#include "test/e2e/provider_rig.h"
 
 namespace coppice::test {
 namespace {
 
 using std::chrono::seconds;
 using testing::HasSubstr;
-
-class ClusterProviderTest : public ClusterTest {
- protected:
-  void SetUp() override {
-    ClusterTest::SetUp();
-    if (IsSkipped() || HasFailure()) return;
-    WriteMutualTls(authority_, dir_);
-    dir_.Write("provider.yaml", "listen: 127.0.0.1:" + port_ + "\ntls: {certFile: " +
-                                    dir_.At("server.crt") + ", keyFile: " + dir_.At("server.key") +
-                                    ", caFile: " + dir_.At("ca.crt") + "}\n" + CloudConfig());
-    StartProvider();
-  }
-
-  void StartProvider() {
-    provider_ = std::make_unique<Child>(
-        std::vector<std::string>{COPPICE_BINARY, "provider", "-config=" + dir_.At("provider.yaml"),
-                                 "--metrics-addr", "127.0.0.1:0", "-v=4", "--logtostderr=true"},
-        cloud_->Environment());
-    const auto line = provider_->WaitForLine("\"serving\"");
-    ASSERT_TRUE(line.has_value()) << provider_->output();
-    port_ = std::to_string(std::atoi(line->c_str() + line->find("\"port\":") + 7));
-    // The next one listens there, too.
-    dir_.Write("provider.yaml", "listen: 127.0.0.1:" + port_ + "\ntls: {certFile: " +
-                                    dir_.At("server.crt") + ", keyFile: " + dir_.At("server.key") +
-                                    ", caFile: " + dir_.At("ca.crt") + "}\n" + CloudConfig());
-  }
-
-  std::vector<std::string> CloudArguments() override {
-    return {
-        "--cloud-provider=externalgrpc",
-        "--cloud-config=" + dir_.Write("cloud.yaml", "address: localhost:" + port_ +
-                                                         "\ncert: " + dir_.At("client.crt") +
-                                                         "\nkey: " + dir_.At("client.key") +
-                                                         "\ncacert: " + dir_.At("ca.crt") + "\n")};
-  }
-
-  void TearDown() override {
-    if (HasFailure() && provider_) std::cerr << "---- the provider said\n" << provider_->output();
-    ClusterTest::TearDown();
-    provider_.reset();
-  }
-
-  TestAuthority authority_;
-  std::string port_ = "0";
-  std::unique_ptr<Child> provider_;
-};
 
 TEST_F(ClusterProviderTest, PodsGetNodesAndTheNodesGoWithThem) {
   Child& coppice = StartAndSync("a");

@@ -9,13 +9,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <sstream>
 #include <thread>
 
 #include "test/e2e/cluster_rig.h"
+#include "test/e2e/process_usage.h"
 
 namespace coppice::test {
 namespace {
@@ -35,31 +33,6 @@ const bool kAlone = [] {
 
 constexpr int kWriters = 6;
 constexpr char kPodsPath[] = "/api/v1/namespaces/default/pods";
-
-struct Usage {
-  double cpu_seconds = 0;
-  double rss_mb = 0;
-  double peak_mb = 0;
-};
-
-Usage UsageOf(pid_t pid) {
-  const std::string folder = "/proc/" + std::to_string(pid) + "/";
-  std::ifstream stat(folder + "stat");
-  const std::string text((std::istreambuf_iterator<char>(stat)), {});
-  std::istringstream fields(text.substr(text.rfind(')') + 2));
-  std::string field;
-  Usage usage;
-  for (int i = 3; fields >> field; ++i) {
-    if (i == 14 || i == 15)
-      usage.cpu_seconds += std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));
-  }
-  std::ifstream status(folder + "status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) usage.rss_mb = std::atof(line.c_str() + 6) / 1000;
-    if (line.starts_with("VmHWM:")) usage.peak_mb = std::atof(line.c_str() + 6) / 1000;
-  }
-  return usage;
-}
 
 Json APod(const std::string& name, const std::string& cpu, const std::string& node = "") {
   Json pod = {{"apiVersion", "v1"},
