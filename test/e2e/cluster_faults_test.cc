@@ -175,37 +175,6 @@ TEST_F(ClusterFaultsTest, AServerThatHasForgottenOurVersionIsReadAnew) {
   EXPECT_THAT(replicas_.front()->output(), HasSubstr("the server has forgotten our version"));
 }
 
-TEST_F(ClusterFaultsTest, NothingGoesWhileTheServerTurnsOurWritesAway) {
-  StartAndSync("a");
-  rig_->Apply(Deployment("web", 8));
-  ASSERT_TRUE(Until([&] { return Running("web") == 8; }, seconds(60)));
-  ASSERT_EQ(cloud_->servers(), 2u);
-  // 429 with Retry-After from the real fair queuing: no seat for our writes to nodes.
-  const std::string no_seat = R"(apiVersion: flowcontrol.apiserver.k8s.io/v1
-kind: PriorityLevelConfiguration
-metadata: {name: no-seat}
-spec: {type: Limited, limited: {nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: {type: Reject}}}
----
-apiVersion: flowcontrol.apiserver.k8s.io/v1
-kind: FlowSchema
-metadata: {name: no-seat}
-spec:
-  priorityLevelConfiguration: {name: no-seat}
-  matchingPrecedence: 2
-  rules:
-  - subjects: [{kind: User, user: {name: coppice}}]
-    resourceRules: [{verbs: [update], apiGroups: [""], resources: [nodes], clusterScope: true}]
-)";
-  rig_->Apply(no_seat);
-  clock_.SleepFor(seconds(2));
-  Scale("web", 0);
-  EXPECT_TRUE(Until([&] { return Said("429"); }, seconds(60))) << "a reason is visible";
-  clock_.SleepFor(seconds(10));
-  EXPECT_EQ(cloud_->servers(), 2u) << "a machine went without its node being marked";
-  rig_->Kubectl({"delete", "flowschema,prioritylevelconfiguration", "no-seat"});
-  EXPECT_TRUE(Until([&] { return cloud_->servers() == 0; }, seconds(120)));
-}
-
 TEST_F(ClusterFaultsTest, EvictionsThatTheServerFailsAtAreTriedAgainAndLoseNothing) {
   StartAndSync("a", {"--max-pod-eviction-time=8s", "--scale-down-utilization-threshold=0.9"});
   rig_->Apply(Deployment("web", 4) + Deployment("other", 2));
