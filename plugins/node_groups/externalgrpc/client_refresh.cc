@@ -31,6 +31,9 @@ struct Client::RefreshState {
 
 namespace {
 
+// A call that its deadline ends may come back a little before it.
+constexpr Duration kAboutNow = std::chrono::milliseconds(10);
+
 Deadline Share(const Clock& clock, Deadline whole, Duration most, int parts, int of) {
   const Duration left = whole.at == TimePoint::max() ? most : whole.Left(clock) / of * parts;
   return Deadline::In(clock, std::min(left, most)).Earlier(whole);
@@ -268,6 +271,11 @@ Status Client::Verdict(const RefreshState& state, const Picture& picture) const 
   size_t unread = 0;
   bool cut_off = false;
   Status first;
+  // Not asked any more, or asked and not waited for to the end.
+  const bool over = state.deadline.Left(parts_.clock) < kAboutNow;
+  const auto was_cut_off = [&](const auto& attempt) {
+    return !attempt.result || (over && attempt.result->code() == Code::kDeadlineExceeded);
+  };
   for (size_t i = 0; i < state.groups.size(); ++i) {
     const GroupAnswers& group = state.groups[i];
     const auto failed = [&](const auto& attempt) {
@@ -282,7 +290,7 @@ Status Client::Verdict(const RefreshState& state, const Picture& picture) const 
     if (!bad_target && !bad_instances) ++answered;
     if (picture.groups[i]->complete()) continue;
     ++unread;
-    cut_off |= !group.target.result || !group.instances.result;
+    cut_off |= was_cut_off(group.target) || was_cut_off(group.instances);
   }
   const std::string who = "provider '" + parts_.name + "'";
   const std::string counted =
