@@ -4,11 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "autoscale/readiness.h"
 #include "autoscale/taints.h"
-#include "autoscale/templates.h"
-#include "autoscale/utilization.h"
-#include "pack/pod_kinds.h"
 
 namespace coppice::autoscale {
 

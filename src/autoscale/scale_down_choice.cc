@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "autoscale/gpu.h"
 #include "autoscale/scale_down.h"
 
 namespace coppice::autoscale {

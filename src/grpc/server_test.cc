@@ -293,19 +293,19 @@ TEST_F(ServerTest, WithoutFileDescriptorsItSaysSoAndTriesAgainLater) {
   std::filesystem::remove(path);
   const auto server = MUST(
       Server::Start(ServerOptions{.listen = "unix:" + path}, Services(), workers_, clock_, log));
-  const int waiting = socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un to{.sun_family = AF_UNIX};
   path.copy(to.sun_path, sizeof to.sun_path - 1);
-  const auto patience = [&] { return Deadline::In(clock_, std::chrono::seconds(10)); };
-  {
+  int waiting = -1;
+  // A connection of a test before may end just now and leave its descriptor, which is taken: again.
+  for (int attempt = 0; attempt < 5 && warnings < 2; ++attempt) {
+    if (waiting >= 0) close(waiting);
+    waiting = socket(AF_UNIX, SOCK_STREAM, 0);
     const NoMoreFiles none;
     ASSERT_EQ(connect(waiting, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
-    for (const Deadline by = patience(); warnings < 1 && !by.Passed(clock_);)
-      std::this_thread::yield();
-    clock_.SleepFor(std::chrono::milliseconds(300));
+    const Deadline by = Deadline::In(clock_, std::chrono::seconds(2));
+    while (warnings < 2 && !by.Passed(clock_)) std::this_thread::yield();
   }
-  // Mostly several; one, if a connection of a test before ends just now and leaves its descriptor.
-  EXPECT_GE(warnings, 1);
+  EXPECT_GE(warnings, 2);
   EXPECT_LE(warnings, 20) << "it tried all the time";
   // The first that the server says, without being asked.
   char settings[9] = {};

@@ -15,13 +15,14 @@ class ClusterProviderTest : public ClusterTest {
     ClusterTest::SetUp();
     if (IsSkipped() || HasFailure()) return;
     WriteMutualTls(authority_, dir_);
-    dir_.Write("provider.yaml", "listen: 127.0.0.1:" + port_ + "\ntls: {certFile: " +
-                                    dir_.At("server.crt") + ", keyFile: " + dir_.At("server.key") +
-                                    ", caFile: " + dir_.At("ca.crt") + "}\n" + CloudConfig());
     StartProvider();
   }
 
+  // On the port of the one before, if there was one.
   void StartProvider() {
+    dir_.Write("provider.yaml", "listen: 127.0.0.1:" + port_ + "\ntls: {certFile: " +
+                                    dir_.At("server.crt") + ", keyFile: " + dir_.At("server.key") +
+                                    ", caFile: " + dir_.At("ca.crt") + "}\n" + CloudConfig());
     provider_ = std::make_unique<Child>(
         std::vector<std::string>{COPPICE_BINARY, "provider", "-config=" + dir_.At("provider.yaml"),
                                  "--metrics-addr", "127.0.0.1:0", "-v=4", "--logtostderr=true"},
@@ -30,10 +31,6 @@ class ClusterProviderTest : public ClusterTest {
     ASSERT_TRUE(line.has_value()) << provider_->output();
     port_ = std::to_string(std::atoi(line->c_str() + line->find("\"port\":") + 7));
     http_port_ = std::to_string(std::atoi(line->c_str() + line->find("\"http_port\":") + 12));
-    // The next one listens there, too.
-    dir_.Write("provider.yaml", "listen: 127.0.0.1:" + port_ + "\ntls: {certFile: " +
-                                    dir_.At("server.crt") + ", keyFile: " + dir_.At("server.key") +
-                                    ", caFile: " + dir_.At("ca.crt") + "}\n" + CloudConfig());
   }
 
   std::vector<std::string> CloudArguments() override {
