@@ -145,17 +145,10 @@ void World::StopWaiting(PodEntry& entry) {
   if (waiting->second.empty()) waiting_.erase(waiting);
 }
 
-uint32_t World::FindPodId(std::string_view namespace_, std::string_view name) const {
-  return names_.Find(NameHash(namespace_, name), [&](uint32_t id) {
+uint32_t World::FindPodId(uint64_t hash, std::string_view namespace_, std::string_view name) const {
+  return names_.Find(hash, [&](uint32_t id) {
     const model::ObjectMeta& meta = entries_[id].pod->metadata;
     return meta.name == name && meta.namespace_ == namespace_;
-  });
-}
-
-uint32_t World::FindPodId(uint64_t hash, const model::ObjectMeta& meta) const {
-  return names_.Find(hash, [&](uint32_t id) {
-    const model::ObjectMeta& known = entries_[id].pod->metadata;
-    return known.name == meta.name && known.namespace_ == meta.namespace_;
   });
 }
 
@@ -221,7 +214,7 @@ void World::UpsertPod(PodPtr pod) {
 }
 
 void World::UpsertPod(PodPtr pod, uint64_t name_hash) {
-  uint32_t id = FindPodId(name_hash, pod->metadata);
+  uint32_t id = FindPodId(name_hash, pod->metadata.namespace_, pod->metadata.name);
   const bool is_new = id == kNone;
   if (is_new) {
     if (free_entries_.empty()) {
@@ -301,10 +294,11 @@ void World::DeletePod(std::string_view namespace_, std::string_view name) {
         [this, ns = std::string(namespace_), n = std::string(name)] { DeletePod(ns, n); });
     return;
   }
-  const uint32_t id = FindPodId(namespace_, name);
+  const uint64_t hash = NameHash(namespace_, name);
+  const uint32_t id = FindPodId(hash, namespace_, name);
   if (id == kNone) return;
   PodEntry& entry = entries_[id];
-  names_.Erase(NameHash(namespace_, name), id);
+  names_.Erase(hash, id);
   StopWaiting(entry);
   Unlist(entry);
   if (entry.index != kNone) RemoveFromSnapshot(entry);
@@ -313,7 +307,7 @@ void World::DeletePod(std::string_view namespace_, std::string_view name) {
 }
 
 PodPtr World::FindPod(std::string_view namespace_, std::string_view name) const {
-  const uint32_t id = FindPodId(namespace_, name);
+  const uint32_t id = FindPodId(NameHash(namespace_, name), namespace_, name);
   return id == kNone ? nullptr : entries_[id].pod;
 }
 

@@ -198,8 +198,8 @@ class World {
 
   static std::string_view NodeNamed(const model::Pod& pod);  // bound to, else nominated for
   bool holds() const { return holds_ || snapshot_.forks() != 0; }
-  uint32_t FindPodId(uint64_t hash, const model::ObjectMeta& meta) const;
-  uint32_t FindPodId(std::string_view namespace_, std::string_view name) const;
+  // `hash` is that of the two.
+  uint32_t FindPodId(uint64_t hash, std::string_view namespace_, std::string_view name) const;
   void UpsertPod(PodPtr pod, uint64_t name_hash);
   uint32_t FindList(std::string_view node) const;
   uint32_t ListOf(std::string_view node);  // a new one if there is none
