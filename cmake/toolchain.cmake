@@ -37,3 +37,13 @@ endif()
 if(COPPICE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
+
+# For tests' own files, and for others that are many and seldom run: what they do costs microseconds, compiling them
+# with all optimisations costs minutes.
+set(COPPICE_QUICK_OPTIONS $<$<CONFIG:Release>:-O1>)
+if(COPPICE_SANITIZE)
+  set(COPPICE_QUICK_OPTIONS -O0)
+endif()
+if(COPPICE_FUZZ)
+  list(APPEND COPPICE_QUICK_OPTIONS -fno-sanitize=fuzzer-no-link)  # nobody looks for new paths through a test
+endif()

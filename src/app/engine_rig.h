@@ -80,7 +80,10 @@ class EngineRig : public testing::Test {
     world_.UpsertPod(std::make_shared<const model::Pod>(std::move(pod)));
   }
 
+  // Again: another engine, as after a restart. What the one before it had under way ends with it.
   void Assemble(std::vector<std::string> args, Workers& workers, cluster::Writer& writer) {
+    std::destroy_at(&executor_);  // its tasks work on the engine: they go first
+    std::construct_at(&executor_, clock_);
     assembly_ = MUST(Assembly::Create({.flags = MUST(autoscale::ParseFlags(args)),
                                        .plugins = plugins_,
                                        .world = world_,

@@ -17,6 +17,7 @@
 #include "app/flag_log.h"
 #include "app/guarded_groups.h"
 #include "app/health_check.h"
+#include "app/keep_forever.h"
 #include "app/loop_trigger.h"
 #include "app/process_metrics.h"
 #include "app/reasons.h"
@@ -452,8 +453,8 @@ class RealCluster {
 int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins) {
   const StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   // Never destroyed: threads of the gRPC library may still log while the process ends.
-  SystemClock& clock = *new SystemClock;
-  const Log& log = *new Log(LogFrom(flags, clock));
+  SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
+  const Log& log = KeepForever(std::make_unique<Log>(LogFrom(flags, clock)));
   grpc::RouteLibraryLog(log);
   RealCluster cluster(flags, plugins, clock, log);
   if (const Status connected = cluster.Connect(); !connected.ok()) {

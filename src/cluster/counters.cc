@@ -105,7 +105,7 @@ CounterId Counters::Counter(TopologyId topology, const PodKind& kind) {
   const uint32_t known =
       counter_table_.Find(hash, [&](uint32_t id) { return counters_[id].bytes == bytes; });
   if (known != IdTable::kAbsent) return known;
-  const auto id = static_cast<CounterId>(counters_.size());
+  const CounterId id = counter_count_++;
   counters_.push_back({.topology = topology, .kind = kind, .bytes = std::move(bytes)});
   counter_table_.Insert(hash, id);
   topologies_[topology].counters.push_back(id);
@@ -128,7 +128,7 @@ CounterId Counters::Counter(TopologyId topology, const PodKind& kind) {
 
 void Counters::CatchUp(LabelSetId labels, Watch& watch) {
   const LabelSet& set = snapshot_.interner().label_set(labels);
-  for (; watch.seen < counters_.size(); ++watch.seen) {
+  for (; watch.seen < counter_count_; ++watch.seen) {
     const PodKind& kind = counters_[watch.seen].kind;
     if (kind.Matches(set))
       (kind.skip_terminating ? watch.not_terminating : watch.all).push_back(watch.seen);

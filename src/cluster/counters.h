@@ -93,10 +93,12 @@ class Counters {
   // ---- Called by the snapshot.
 
   void OnPod(SpecId spec, LabelSetId labels, bool terminating, NodeIndex node, int sign) {
-    Watch& watch = WatchOf(labels);
-    for (CounterId id : watch.all) Bump(counters_[id], node, sign);
-    if (!terminating) {
-      for (CounterId id : watch.not_terminating) Bump(counters_[id], node, sign);
+    if (counter_count_ != 0) {
+      Watch& watch = WatchOf(labels);
+      for (CounterId id : watch.all) Bump(counters_[id], node, sign);
+      if (!terminating) {
+        for (CounterId id : watch.not_terminating) Bump(counters_[id], node, sign);
+      }
     }
     if (HasTerms(spec)) CountCarrier(spec, labels, node, sign);
   }
@@ -104,7 +106,7 @@ class Counters {
   void OnNodeHidden(NodeIndex node);   // no pods on it any more
   void OnNodeChanged(NodeIndex node);  // its facts are new, its pods the same
 
-  size_t counter_count() const { return counters_.size(); }
+  size_t counter_count() const { return counter_count_; }
   size_t term_count() const { return terms_.size(); }
 
  private:
@@ -135,7 +137,7 @@ class Counters {
   Watch& WatchOf(LabelSetId labels) {
     if (labels >= watches_.size()) watches_.resize(labels + 1);
     Watch& watch = watches_[labels];
-    if (watch.seen != counters_.size()) CatchUp(labels, watch);
+    if (watch.seen != counter_count_) CatchUp(labels, watch);
     return watch;
   }
   void CatchUp(LabelSetId labels, Watch& watch);
@@ -168,6 +170,7 @@ class Counters {
   std::deque<std::string> topology_bytes_;
   IdTable topology_table_;
   std::deque<CounterState> counters_;
+  uint32_t counter_count_ = 0;  // their number, which a deque has to work out
   IdTable counter_table_;
   std::vector<Watch> watches_;  // by label set
 

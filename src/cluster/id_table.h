@@ -1,10 +1,12 @@
 // IdTable: from a 64-bit hash to the ids of values that are stored elsewhere.
 //
-// The values decide what is equal, the table only finds candidates; so one small open-addressing
-// table serves every interner and index, whatever it is about, and a lookup costs one cache line.
+// The values decide what is equal, the table only finds candidates: it keeps no more than half of
+// the hash. So one small open-addressing table serves every interner and index, whatever it is
+// about, and a lookup costs one cache line.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -19,27 +21,27 @@ class IdTable {
   template <class IsIt>
   uint32_t Find(uint64_t hash, IsIt is_it) const {
     if (slots_.empty()) return kAbsent;
-    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
+    const uint32_t half = Half(hash);
+    for (size_t at = half & mask_;; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
-      if (slot.id == kAbsent && !slot.erased) return kAbsent;
-      if (slot.id != kAbsent && slot.hash == hash && is_it(slot.id)) return slot.id;
+      if (slot.id == kAbsent) return kAbsent;
+      if (slot.hash == half && slot.id != kErased && is_it(slot.id)) return slot.id;
     }
   }
 
   // The caller has made sure that it is not there yet.
   void Insert(uint64_t hash, uint32_t id) {
     if ((used_ + 1) * 4 > slots_.size() * 3) Grow();
-    size_t at = hash & mask_;
-    while (slots_[at].id != kAbsent) at = (at + 1) & mask_;
-    if (!slots_[at].erased) ++used_;
-    slots_[at] = {hash, id, false};
+    size_t at = Half(hash) & mask_;
+    while (slots_[at].id < kErased) at = (at + 1) & mask_;
+    if (slots_[at].id != kErased) ++used_;
+    slots_[at] = {Half(hash), id};
     ++size_;
   }
 
   void Erase(uint64_t hash, uint32_t id) {
     if (Slot* slot = At(hash, id)) {
-      slot->id = kAbsent;
-      slot->erased = true;
+      slot->id = kErased;
       --size_;
     }
   }
@@ -53,7 +55,7 @@ class IdTable {
 
   // Brings the place of a hash close, for a search or an insertion that comes soon.
   void Prefetch(uint64_t hash) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask_], 1);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[Half(hash) & mask_], 1);
   }
 
   // Room for this many in all without growing on the way.
@@ -64,17 +66,19 @@ class IdTable {
   }
 
  private:
+  static constexpr uint32_t kErased = kAbsent - 1;  // a removed entry: searches go on past it
   struct Slot {
-    uint64_t hash = 0;
+    uint32_t hash = 0;
     uint32_t id = kAbsent;
-    bool erased = false;  // a removed entry: searches go on past it
   };
+
+  static uint32_t Half(uint64_t hash) { return static_cast<uint32_t>(hash); }
 
   Slot* At(uint64_t hash, uint32_t id) {
     if (slots_.empty()) return nullptr;
-    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
-      if (slots_[at].id == id && slots_[at].hash == hash) return &slots_[at];
-      if (slots_[at].id == kAbsent && !slots_[at].erased) return nullptr;
+    for (size_t at = Half(hash) & mask_;; at = (at + 1) & mask_) {
+      if (slots_[at].id == id) return &slots_[at];
+      if (slots_[at].id == kAbsent) return nullptr;
     }
   }
 
@@ -90,7 +94,7 @@ class IdTable {
     mask_ = slots_.size() - 1;
     used_ = size_;
     for (const Slot& slot : old) {
-      if (slot.id == kAbsent) continue;
+      if (slot.id >= kErased) continue;
       size_t at = slot.hash & mask_;
       while (slots_[at].id != kAbsent) at = (at + 1) & mask_;
       slots_[at] = slot;

@@ -8,6 +8,10 @@
 
 namespace coppice::cluster {
 
+namespace {
+constexpr size_t kUndoAhead = 8;  // so far ahead memory is asked for what is undone
+}  // namespace
+
 ScopedFork::ScopedFork(Snapshot& snapshot) : snapshot_(&snapshot) { snapshot.OpenFork(); }
 
 ScopedFork::~ScopedFork() {
@@ -21,7 +25,12 @@ void ScopedFork::Commit() {
 Snapshot::Snapshot() : counters_(std::make_unique<Counters>(*this)) {}
 Snapshot::~Snapshot() = default;
 
-void Snapshot::OpenFork() { marks_.push_back(log_.size()); }
+void Snapshot::OpenFork() {
+  // Room for every pod to be taken up and put down once: memory that is not used costs nothing,
+  // and a log that grows while it is written is copied each time.
+  if (log_.capacity() < 2 * known_pods_) log_.reserve(4 * known_pods_);
+  marks_.push_back(log_.size());
+}
 
 void Snapshot::RevertFork() {
   CHECK(!marks_.empty());
@@ -30,9 +39,16 @@ void Snapshot::RevertFork() {
   while (log_.size() > mark) {
     const LogEntry entry = log_.back();
     log_.pop_back();
+    if (log_.size() > mark + kUndoAhead) PrefetchUndo(log_[log_.size() - kUndoAhead]);
     Undo(entry);
   }
   marks_.pop_back();
+}
+
+void Snapshot::PrefetchUndo(const LogEntry& entry) const {
+  if (entry.step != Step::kPlaced && entry.step != Step::kUnplaced) return;
+  __builtin_prefetch(&pods_[entry.subject], 1);
+  __builtin_prefetch(&nodes_[entry.node], 1);
 }
 
 void Snapshot::CommitFork() {

@@ -233,28 +233,20 @@ class Snapshot {
     std::unique_ptr<SpecialPods> special;    // null on most nodes
     uint32_t slot = 0;                       // place in the visiting order
   };
-  // What tells a pod from others of its shapes. The texts are those of an object that is kept.
+  // What tells a pod from others of its shapes.
   struct PodIdentity {
-    std::shared_ptr<const void> keeps;
-    const std::string* name = nullptr;
-    const std::string* uid = nullptr;
-    const std::string* wanted_node = nullptr;  // null: none
+    std::shared_ptr<const model::Pod> names;  // where its texts are; null for a copy, without any
     uint64_t unkept_hash = 0;
     OwnerId owner = kNone;
-    void Refer(const std::string& name_text, const std::string& uid_text, const std::string& node) {
-      name = &name_text;
-      uid = &uid_text;
-      wanted_node = node.empty() ? nullptr : &node;
-    }
   };
-  struct PodNames;                // such an object, made from a pod that nobody else keeps
   struct alignas(32) PodRecord {  // half a cache line: plans touch many pods, and little of each
     SpecId spec = 0;
     LabelSetId labels = 0;
     VolumeSetId volumes = 0;
     EvictionId eviction = 0;
     NodeIndex node = kNone;
-    uint32_t slot : 28 = 0;  // in its node's pods
+    uint32_t slot : 27 = 0;    // in its node's pods
+    uint32_t special : 1 = 0;  // has host ports or volumes
     uint32_t known : 1 = 0;
     uint32_t terminating : 1 = 0;
     uint32_t wants_node : 1 = 0;
@@ -268,6 +260,7 @@ class Snapshot {
     EvictionId eviction;
     uint64_t identity_hash;
     bool terminating;
+    bool wants_node;
     PodIdentity identity;
   };
   enum class Step : uint8_t {
@@ -292,7 +285,11 @@ class Snapshot {
   // The changes themselves, without logging; each one's inverse is another one.
   void Attach(PodIndex pod, NodeIndex node, uint32_t slot);
   uint32_t Detach(PodIndex pod);  // answers the slot
+  bool IsSpecial(const PodRecord& record) const {
+    return record.volumes != 0 || !interner_.spec(record.spec).host_ports.empty();
+  }
   void Count(PodIndex pod, NodeIndex node, int sign);
+  void CountSpecial(PodIndex pod, NodeIndex node, int sign);
   PodIndex NewPod(PodState state);
   PodIndex NewPodOn(PodState state, NodeIndex node);
   void ShowNode(NodeIndex node, std::shared_ptr<const NodeFacts> facts, NodeShapeId shape);
@@ -307,6 +304,7 @@ class Snapshot {
   PodState StateOf(std::shared_ptr<const model::Pod> object);
   void Update(PodIndex pod, PodState state);
   void Undo(const LogEntry& entry);
+  void PrefetchUndo(const LogEntry& entry) const;
   void Forget(const LogEntry& entry);  // the change is final: free what only its undoing needed
   void Log(LogEntry entry);
   std::shared_ptr<const NodeFacts> MakeNodeFacts(const model::Node& object);

@@ -10,10 +10,6 @@
 namespace coppice::cluster {
 namespace {
 
-std::string_view TextOf(const std::string* text) {
-  return text == nullptr ? std::string_view() : std::string_view(*text);
-}
-
 uint64_t IdentityHash(const model::ObjectMeta& meta) {
   if (!meta.uid.empty()) return HashBytes(meta.uid);
   return HashBytes(meta.namespace_) * 31 + HashBytes(meta.name);
@@ -31,11 +27,13 @@ PodView Snapshot::pod(PodIndex index) const {
   const PodRecord& record = pods_[index];
   const PodIdentity& identity = identities_[index];
   const LabelSet& labels = interner_.label_set(record.labels);
+  const model::Pod* names = identity.names.get();
   return {.index = index,
-          .name = TextOf(identity.name),
+          .name = names ? std::string_view(names->metadata.name) : std::string_view(),
           .namespace_ = labels.namespace_,
-          .uid = TextOf(identity.uid),
-          .wanted_node = TextOf(identity.wanted_node),
+          .uid = names ? std::string_view(names->metadata.uid) : std::string_view(),
+          .wanted_node =
+              record.wants_node ? std::string_view(names->spec.node_name) : std::string_view(),
           .terminating = record.terminating != 0,
           .unkept_hash = identity.unkept_hash,
           .node = record.node,
@@ -48,12 +46,6 @@ PodView Snapshot::pod(PodIndex index) const {
           .owner = identity.owner == kNone ? nullptr : &interner_.owner(identity.owner)};
 }
 
-struct Snapshot::PodNames {
-  std::string name;
-  std::string uid;
-  std::string wanted_node;
-};
-
 Snapshot::PodState Snapshot::Interned(const model::Pod& object, const PodIds& ids) {
   PodState state{.spec = ids.spec,
                  .labels = ids.labels,
@@ -61,6 +53,7 @@ Snapshot::PodState Snapshot::Interned(const model::Pod& object, const PodIds& id
                  .eviction = ids.eviction,
                  .identity_hash = IdentityHash(object.metadata),
                  .terminating = object.metadata.deletion_timestamp.has_value(),
+                 .wants_node = !object.spec.node_name.empty(),
                  .identity = {.unkept_hash = object.spec.unkept_hash, .owner = ids.owner}};
   resources_.LearnSpec(state.spec, interner_.spec(state.spec));
   if (claim_users_.size() < interner_.claim_count()) claim_users_.resize(interner_.claim_count());
@@ -69,17 +62,17 @@ Snapshot::PodState Snapshot::Interned(const model::Pod& object, const PodIds& id
 
 Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
   PodState state = Interned(object, interner_.Ids(object));
-  auto names = std::make_shared<const PodNames>(
-      PodNames{object.metadata.name, object.metadata.uid, object.spec.node_name});
-  state.identity.Refer(names->name, names->uid, names->wanted_node);
-  state.identity.keeps = std::move(names);
+  const auto names = std::make_shared<model::Pod>();  // of an object that nobody keeps
+  names->metadata.name = object.metadata.name;
+  names->metadata.uid = object.metadata.uid;
+  names->spec.node_name = object.spec.node_name;
+  state.identity.names = names;
   return state;
 }
 
 Snapshot::PodState Snapshot::StateOf(std::shared_ptr<const model::Pod> object) {
   PodState state = Interned(*object, interner_.Ids(object));
-  state.identity.Refer(object->metadata.name, object->metadata.uid, object->spec.node_name);
-  state.identity.keeps = std::move(object);
+  state.identity.names = std::move(object);
   return state;
 }
 
@@ -102,9 +95,10 @@ PodIndex Snapshot::NewPod(PodState state) {
                   .volumes = state.volumes,
                   .eviction = state.eviction,
                   .terminating = state.terminating,
-                  .wants_node = state.identity.wanted_node != nullptr,
+                  .wants_node = state.wants_node,
                   .owned = state.identity.owner != kNone,
                   .identity_hash = state.identity_hash};
+  pods_[index].special = IsSpecial(pods_[index]);
   identities_[index] = std::move(state.identity);
   ShowPod(index);
   Log({.step = Step::kAddedPod, .subject = index});
@@ -122,7 +116,7 @@ PodIndex Snapshot::AddPod(std::shared_ptr<const model::Pod> pod, NodeIndex node)
 }
 
 PodIndex Snapshot::NewPodOn(PodState state, NodeIndex node) {
-  if (node != kNone) state.identity.wanted_node = nullptr;
+  if (node != kNone) state.wants_node = false;
   const PodIndex index = NewPod(std::move(state));
   if (node != kNone) Place(index, node);
   return index;
@@ -138,6 +132,7 @@ PodIndex Snapshot::CopyPod(PodIndex pod) {
                  .eviction = record.eviction,
                  .identity_hash = record.identity_hash,
                  .terminating = record.terminating != 0,
+                 .wants_node = false,
                  .identity = {.unkept_hash = identity.unkept_hash, .owner = identity.owner}});
 }
 
@@ -150,7 +145,7 @@ void Snapshot::UpdatePod(PodIndex pod, std::shared_ptr<const model::Pod> object)
 void Snapshot::Update(PodIndex pod, PodState state) {
   CHECK(IsKnown(pod));
   const NodeIndex node = pods_[pod].node;
-  if (node != kNone) state.identity.wanted_node = nullptr;
+  if (node != kNone) state.wants_node = false;
   const uint64_t content = node == kNone ? 0 : content_[node];
   SwapPodState(pod, state);
   old_pods_.push_back(std::move(state));
@@ -217,14 +212,17 @@ uint32_t Snapshot::Detach(PodIndex pod) {
 void Snapshot::Count(PodIndex pod, NodeIndex node, int sign) {
   const PodRecord& record = pods_[pod];
   counters_->OnPod(record.spec, record.labels, record.terminating != 0, node, sign);
-  const bool ports = !interner_.spec(record.spec).host_ports.empty();
-  if (!ports && record.volumes == 0) return;
+  if (record.special) CountSpecial(pod, node, sign);
+}
+
+void Snapshot::CountSpecial(PodIndex pod, NodeIndex node, int sign) {
+  const PodRecord& record = pods_[pod];
   std::unique_ptr<SpecialPods>& special = nodes_[node].special;
   if (!special) special = std::make_unique<SpecialPods>();
   const auto keep = [&](std::vector<PodIndex>& list) {
     sign > 0 ? list.push_back(pod) : EraseOne(list, pod);
   };
-  if (ports) keep(special->with_ports);
+  if (!interner_.spec(record.spec).host_ports.empty()) keep(special->with_ports);
   if (record.volumes != 0) keep(special->with_volumes);
   for (ClaimId claim : interner_.volume_set(record.volumes).claims) {
     claim_users_[claim] += static_cast<uint32_t>(sign);
@@ -253,19 +251,21 @@ void Snapshot::SwapPodState(PodIndex pod, PodState& state) {
   const bool terminating = state.terminating;
   state.terminating = record.terminating != 0;
   record.terminating = terminating;
+  const bool wants_node = state.wants_node;
+  state.wants_node = record.wants_node != 0;
+  record.wants_node = wants_node;
   std::swap(identities_[pod], state.identity);
-  record.wants_node = identities_[pod].wanted_node != nullptr;
   record.owned = identities_[pod].owner != kNone;
+  record.special = IsSpecial(record);
   if (node != kNone) Attach(pod, node, slot);
 }
 
 std::vector<PodIndex> Snapshot::FindPods(std::string_view namespace_, std::string_view name) const {
   std::vector<PodIndex> found;
   for (PodIndex pod = 0; pod < pod_bound(); ++pod) {
-    if (pods_[pod].known && TextOf(identities_[pod].name) == name &&
-        interner_.label_set(pods_[pod].labels).namespace_ == namespace_) {
-      found.push_back(pod);
-    }
+    if (!pods_[pod].known) continue;
+    const PodView view = this->pod(pod);
+    if (view.name == name && view.namespace_ == namespace_) found.push_back(pod);
   }
   return found;
 }

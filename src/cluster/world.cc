@@ -22,10 +22,9 @@ void Prefetch(const model::Pod& pod) {
 
 }  // namespace
 
-void World::PlaceList::Insert(PodEntry* entry) {
+void World::UnboundPods::Insert(PodEntry* entry) {
   ++live_;
   const Item item{entry->place, entry};
-  if (items_.capacity() == 0) items_.reserve(16);  // a node seldom has fewer
   if (items_.empty() || items_.back().place < entry->place) {
     items_.push_back(item);
     return;
@@ -38,7 +37,7 @@ void World::PlaceList::Insert(PodEntry* entry) {
   }
 }
 
-void World::PlaceList::Erase(const PodEntry* entry) {
+void World::UnboundPods::Erase(const PodEntry* entry) {
   const auto at = std::ranges::lower_bound(items_, entry->place, {}, &Item::place);
   at->entry = nullptr;
   --live_;
@@ -47,11 +46,13 @@ void World::PlaceList::Erase(const PodEntry* entry) {
   }
 }
 
-void World::PlaceList::AppendTo(std::vector<const PodEntry*>& all) const {
-  all.reserve(all.size() + live_);
+std::vector<const World::PodEntry*> World::UnboundPods::List() const {
+  std::vector<const PodEntry*> all;
+  all.reserve(live_);
   for (const Item& item : items_) {
     if (item.entry != nullptr) all.push_back(item.entry);
   }
+  return all;
 }
 
 World::World(Counts counts) : counts_(std::move(counts)) { lists_.emplace_back(); }
@@ -107,7 +108,7 @@ void World::DeleteNode(std::string_view name) {
   const std::vector<PodIndex> pods(snapshot_.pods_on(node).begin(), snapshot_.pods_on(node).end());
   for (const PodIndex pod : pods) {
     snapshot_.Unplace(pod);
-    PodEntry* entry = by_index_[pod];
+    PodEntry* entry = &entries_[ranks_[pod].entry];
     SetHome(*entry, kNone);
     entry->waits = true;
     waiting_[std::string(name)].emplace(entry->place, entry);
@@ -178,9 +179,33 @@ void World::FreeIfEmpty(uint32_t list) {
   named = {};
 }
 
-void World::Unlist(PodEntry& entry) {
-  lists_[entry.list].pods.Erase(&entry);
-  FreeIfEmpty(entry.list);
+void World::Enlist(uint32_t id) {
+  PodEntry& entry = entries_[id];
+  const std::string& node = entry.pod->spec.node_name;
+  entry.list = node.empty() ? 0 : ListOf(node);
+  if (entry.list == 0) {
+    unbound_.Insert(&entry);
+    return;
+  }
+  NamedList& named = lists_[entry.list];
+  if (named.pods.capacity() == 0) named.pods.reserve(32);  // a node seldom has fewer than some
+  if (named.pods.empty() || named.last_place < entry.place) {
+    named.pods.push_back(id);
+    named.last_place = entry.place;
+    return;
+  }
+  const auto place = [this](uint32_t other) { return entries_[other].place; };
+  named.pods.insert(std::ranges::lower_bound(named.pods, entry.place, {}, place), id);
+}
+
+void World::Unlist(uint32_t id) {
+  PodEntry& entry = entries_[id];
+  if (entry.list == 0) {
+    unbound_.Erase(&entry);
+  } else {
+    std::erase(lists_[entry.list].pods, id);
+    FreeIfEmpty(entry.list);
+  }
   entry.list = kNone;
 }
 
@@ -194,11 +219,12 @@ void World::SetHome(PodEntry& entry, NodeIndex node) {
   constexpr uint64_t kNominated = uint64_t{1} << 62;
   entry.home = node;
   if (ranks_.size() <= entry.index) ranks_.resize(entry.index + 1);
-  ranks_[entry.index] = {entry.place | (entry.list == 0 ? kNominated : 0), node};
+  Rank& rank = ranks_[entry.index];
+  rank.rank = entry.place | (entry.list == 0 ? kNominated : 0);
+  rank.home = node;
 }
 
 void World::RemoveFromSnapshot(PodEntry& entry) {
-  by_index_[entry.index] = nullptr;
   ranks_[entry.index] = {};
   snapshot_.RemovePod(entry.index);
   entry.index = entry.home = kNone;
@@ -219,7 +245,7 @@ void World::UpsertPod(PodPtr pod, uint64_t name_hash) {
   if (is_new) {
     if (free_entries_.empty()) {
       free_entries_.push_back(static_cast<uint32_t>(entries_.size()));
-      entries_.emplace_back();
+      entries_.Grow();
     }
     id = free_entries_.back();
     free_entries_.pop_back();
@@ -231,21 +257,17 @@ void World::UpsertPod(PodPtr pod, uint64_t name_hash) {
   const bool counts = !counts_ || counts_(*pod);
   const bool moved = !is_new && NodeNamed(*entry.pod) != NodeNamed(*pod);
   const bool relisted = is_new || entry.pod->spec.node_name != pod->spec.node_name;
-  if (relisted && !is_new) Unlist(entry);
+  if (relisted && !is_new) Unlist(id);
   entry.pod = std::move(pod);
   if (is_new) names_.Insert(name_hash, id);
-  if (relisted) {
-    entry.list = entry.pod->spec.node_name.empty() ? 0 : ListOf(entry.pod->spec.node_name);
-    lists_[entry.list].pods.Insert(&entry);
-  }
+  if (relisted) Enlist(id);
   if (!counts) {
     if (entry.index != kNone) RemoveFromSnapshot(entry);
   } else if (entry.index == kNone) {
     const NodeIndex node = FindNodeOf(entry);
     entry.index = snapshot_.AddPod(entry.pod, node);
-    if (by_index_.size() <= entry.index) by_index_.resize(entry.index + 1);
-    by_index_[entry.index] = &entry;
     SetHome(entry, node);
+    ranks_[entry.index].entry = id;
     if (node == kNone) PlaceIfPossible(entry);
   } else {
     snapshot_.UpdatePod(entry.index, entry.pod);
@@ -264,7 +286,6 @@ void World::UpsertPods(std::span<const PodPtr> pods) {
     for (const PodPtr& pod : pods) UpsertPod(pod);
     return;
   }
-  by_index_.reserve(by_index_.size() + pods.size());
   ranks_.reserve(ranks_.size() + pods.size());
   names_.Reserve(names_.size() + pods.size());
   snapshot_.ReservePods(pods.size());
@@ -300,7 +321,7 @@ void World::DeletePod(std::string_view namespace_, std::string_view name) {
   PodEntry& entry = entries_[id];
   names_.Erase(hash, id);
   StopWaiting(entry);
-  Unlist(entry);
+  Unlist(id);
   if (entry.index != kNone) RemoveFromSnapshot(entry);
   entry = {};
   free_entries_.push_back(id);
@@ -311,17 +332,13 @@ PodPtr World::FindPod(std::string_view namespace_, std::string_view name) const 
   return id == kNone ? nullptr : entries_[id].pod;
 }
 
-std::vector<const World::PodEntry*> World::Unbound() const {
-  std::vector<const PodEntry*> all;
-  lists_[0].pods.AppendTo(all);
-  return all;
-}
+std::vector<const World::PodEntry*> World::Unbound() const { return unbound_.List(); }
 
 std::vector<const World::PodEntry*> World::Pods() const {
   std::vector<const PodEntry*> all;
   all.reserve(names_.size());
-  for (const PodEntry& entry : entries_) {
-    if (entry.pod) all.push_back(&entry);
+  for (size_t id = 0; id < entries_.size(); ++id) {
+    if (entries_[id].pod) all.push_back(&entries_[id]);
   }
   std::ranges::sort(all, {}, &PodEntry::place);
   return all;
@@ -330,12 +347,10 @@ std::vector<const World::PodEntry*> World::Pods() const {
 std::vector<const World::PodEntry*> World::BoundTo(std::string_view node_name) const {
   std::vector<const PodEntry*> all;
   const uint32_t list = node_name.empty() ? kNone : FindList(node_name);
-  if (list != kNone) lists_[list].pods.AppendTo(all);
+  if (list == kNone) return all;
+  all.reserve(lists_[list].pods.size());
+  for (const uint32_t id : lists_[list].pods) all.push_back(&entries_[id]);
   return all;
-}
-
-const World::PodEntry* World::EntryOf(PodIndex index) const {
-  return index < by_index_.size() ? by_index_[index] : nullptr;
 }
 
 std::vector<PodIndex> World::PodsInOrder(NodeIndex node) const {
@@ -347,9 +362,7 @@ std::vector<PodIndex> World::PodsInOrder(NodeIndex node) const {
 void World::PrefetchPodsOn(NodeIndex node) const {
   for (const PodIndex pod : snapshot_.pods_on(node)) {
     snapshot_.Prefetch(pod);
-    if (pod >= ranks_.size()) continue;  // a plan's own
-    __builtin_prefetch(&ranks_[pod]);
-    __builtin_prefetch(&by_index_[pod]);
+    if (pod < ranks_.size()) __builtin_prefetch(&ranks_[pod]);  // else a plan's own
   }
 }
 

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "cluster/snapshot.h"
+#include "cluster/stable_vector.h"
 #include "model/objects.h"
 
 namespace coppice::cluster {
@@ -133,8 +134,8 @@ class World {
 
   struct PodEntry {
     PodPtr pod;
-    PodIndex index = kNone;  // in the snapshot; kNone: does not count
     uint64_t place = 0;      // in list order
+    PodIndex index = kNone;  // in the snapshot; kNone: does not count
     NodeIndex home = kNone;  // where it is bound to or nominated for, once that node is there
 
    private:
@@ -149,7 +150,10 @@ class World {
   // Pods with this spec.nodeName, in list order, whether they count or not.
   std::vector<const PodEntry*> BoundTo(std::string_view node_name) const;
   // The object behind a pod of the snapshot; null for one that a plan made up.
-  const PodEntry* EntryOf(PodIndex index) const;
+  const PodEntry* EntryOf(PodIndex index) const {
+    if (index >= ranks_.size() || ranks_[index].entry == kNone) return nullptr;
+    return &entries_[ranks_[index].entry];
+  }
   // What is on a node now, in the order in which peers list it: bound pods in list order, nominated
   // ones in list order, then pods that a plan has placed, as placed.
   std::vector<PodIndex> PodsInOrder(NodeIndex node) const;
@@ -168,13 +172,13 @@ class World {
   OrderedObjects<model::ConfigMap> config_maps;
 
  private:
-  // Pods in list order. New ones come last; a deletion leaves a hole until there are many.
-  class PlaceList {
+  // The pods without a node in list order: many come and go, so that a deletion leaves a hole
+  // until there are many.
+  class UnboundPods {
    public:
     void Insert(PodEntry* entry);
     void Erase(const PodEntry* entry);
-    bool empty() const { return live_ == 0; }
-    void AppendTo(std::vector<const PodEntry*>& all) const;
+    std::vector<const PodEntry*> List() const;
 
    private:
     struct Item {
@@ -188,12 +192,14 @@ class World {
   struct NamedList {
     std::string node;  // spec.nodeName of its pods
     NodeIndex index = kNone;
-    PlaceList pods;
+    std::vector<uint32_t> pods;  // of entries_, in list order
+    uint64_t last_place = 0;     // of the last of them, or of one that has been there
   };
-  // A pod's place among others on its node, by PodIndex: all that PodsInOrder has to look at.
+  // What plans ask of a pod of the snapshot, by PodIndex: all that PodsInOrder has to look at.
   struct Rank {
     uint64_t rank = 0;  // place in list order, nominated pods behind bound ones
     NodeIndex home = kNone;
+    uint32_t entry = kNone;  // of entries_; kNone: a pod that a plan made up
   };
 
   static std::string_view NodeNamed(const model::Pod& pod);  // bound to, else nominated for
@@ -205,7 +211,8 @@ class World {
   uint32_t ListOf(std::string_view node);  // a new one if there is none
   void FreeIfEmpty(uint32_t list);
   NodeIndex FindNodeOf(const PodEntry& entry) const;  // that it names, if it is there
-  void Unlist(PodEntry& entry);
+  void Enlist(uint32_t id);  // with the pods of its node, or with those without one
+  void Unlist(uint32_t id);
   void SetHome(PodEntry& entry, NodeIndex node);
   void RemoveFromSnapshot(PodEntry& entry);
   void PlaceIfPossible(PodEntry& entry);
@@ -214,14 +221,14 @@ class World {
   Counts counts_;
   Snapshot snapshot_;
   OrderedObjects<model::Node> nodes_;
-  std::deque<PodEntry> entries_;  // stay where they are; without a pod: free
+  StableVector<PodEntry> entries_;  // without a pod: free
   std::vector<uint32_t> free_entries_;
-  IdTable names_;                // to entries_
-  std::deque<NamedList> lists_;  // the first is that of pods without a node
+  IdTable names_;  // to entries_
+  UnboundPods unbound_;
+  std::deque<NamedList> lists_;  // the first is nobody's: it stands for unbound_
   std::vector<uint32_t> free_lists_;
   IdTable list_names_;
-  std::vector<PodEntry*> by_index_;  // by PodIndex
-  std::vector<Rank> ranks_;          // likewise
+  std::vector<Rank> ranks_;  // by PodIndex
   std::unordered_map<std::string, std::map<uint64_t, PodEntry*>>
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;

@@ -18,9 +18,6 @@ class Rare {
   Rare() = default;
   Rare(std::nullopt_t) {}                                           // NOLINT: as optional
   Rare(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT: as optional
-  Rare(const std::optional<T>& other) {
-    if (other) emplace(*other);
-  }  // NOLINT: either way
   Rare(const Rare& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
   Rare(Rare&&) noexcept = default;
   Rare& operator=(const Rare& other) {

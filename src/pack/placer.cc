@@ -32,8 +32,9 @@ cluster::NodeIndex Hints::Find(const cluster::Snapshot& snapshot, cluster::PodIn
     for (size_t i = previous_.entries.size(); i-- > 0;)
       previous_table_.Insert(previous_.entries[i].pod, static_cast<uint32_t>(i));
   }
-  const uint32_t id =
-      previous_table_.Find(snapshot.identity_hash(pod), [](uint32_t) { return true; });
+  const uint64_t identity = snapshot.identity_hash(pod);
+  const uint32_t id = previous_table_.Find(
+      identity, [&](uint32_t i) { return previous_.entries[i].pod == identity; });
   if (id == cluster::IdTable::kAbsent) return cluster::kNone;
   return snapshot.FindNode(previous_.names[previous_.entries[id].name]);
 }
@@ -59,6 +60,12 @@ void Hints::Set(const cluster::Snapshot& snapshot, cluster::PodIndex pod, cluste
   const uint64_t identity = snapshot.identity_hash(pod);
   seen_[pod] = {identity, run_, static_cast<uint32_t>(current_.entries.size())};
   current_.entries.push_back({identity, node, name});
+}
+
+void Hints::Prefetch(std::span<const cluster::PodIndex> pods) const {
+  for (const cluster::PodIndex pod : pods) {
+    if (pod < seen_.size()) __builtin_prefetch(&seen_[pod], 1);
+  }
 }
 
 void Hints::NextRun() {
@@ -148,6 +155,7 @@ Placement Placer::Place(const std::vector<PendingPod>& pods, const PlaceOptions&
 
 Placement Placer::Place(std::span<const cluster::PodIndex> pods, const ObjectOf& object_of,
                         const PlaceOptions& options) {
+  hints_.Prefetch(pods);
   Placement result;
   result.placed.assign(pods.size(), 0);
   result.unprocessed.assign(pods.size(), 0);

@@ -28,6 +28,8 @@ class Hints {
   cluster::NodeIndex Find(const cluster::Snapshot& snapshot, cluster::PodIndex pod);
   void Set(const cluster::Snapshot& snapshot, cluster::PodIndex pod, cluster::NodeIndex node);
   void NextRun();
+  // Brings close what Find() and Set() look at, for pods that are asked about soon.
+  void Prefetch(std::span<const cluster::PodIndex> pods) const;
 
  private:
   struct Entry {

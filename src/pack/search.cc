@@ -118,7 +118,7 @@ NodeIndex Search::Scan(const fit::Question& question, Known& known, const Accept
     batch.size = 0;
     return kNone;
   };
-  size_t together = 4;  // most searches end soon; those that do not ask more at once
+  size_t together = 1;  // most searches end at once; those that do not ask more together
   for (size_t word = begin / 64; word * 64 < end; ++word) {
     uint64_t candidates = live[word] & ~known.refused[word];
     if (word * 64 < begin) candidates &= ~Ones(begin - word * 64);
@@ -172,7 +172,7 @@ NodeIndex Search::Find(cluster::PodIndex pod, const Accept& accept) {
           Scan(question, known, accept, snapshot_.slot_of(order[accept.from_position]), start_slot);
     }
   }
-  if (found != kNone) last_ = snapshot_.position_of(found);
+  if (found != kNone) last_ = order[start] == found ? start : snapshot_.position_of(found);
   return found;
 }
 

@@ -72,7 +72,7 @@ void CaseGroups::AddInstance(const std::string& group, const Json& instance) {
 
 void CaseGroups::SetInstance(const std::string& group, const Json& instance) {
   for (auto& known : at(group).instances) {
-    if (known.id == instance.at("id")) known = ToInstance(instance);
+    if (known.id == instance.at("id").get<std::string>()) known = ToInstance(instance);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "app/commands/commands.h"
+#include "app/keep_forever.h"
 #include "app/provider.h"
 #include "app/stop_signals.h"
 #include "app/version.h"
@@ -11,8 +12,8 @@ namespace coppice::app {
 int RunProvider(const ProviderCommand& command, Plugins& plugins) {
   const StopSignals signals({SIGTERM, SIGINT});
   // Neither is ever destroyed: threads of the gRPC library may still log while the process ends.
-  SystemClock& clock = *new SystemClock;
-  const Log& log = *new Log(Log::ToStderr(clock, command.log_level));
+  SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
+  const Log& log = KeepForever(std::make_unique<Log>(Log::ToStderr(clock, command.log_level)));
   grpc::RouteLibraryLog(log);
   SeededRng rng(SeedFromSystem());
   Metrics metrics;
