@@ -32,8 +32,8 @@ PodView Snapshot::pod(PodIndex index) const {
           .name = names ? std::string_view(names->metadata.name) : std::string_view(),
           .namespace_ = labels.namespace_,
           .uid = names ? std::string_view(names->metadata.uid) : std::string_view(),
-          .wanted_node =
-              record.wants_node ? std::string_view(names->spec.node_name) : std::string_view(),
+          .wanted_node = names && record.wants_node ? std::string_view(names->spec.node_name)
+                                                    : std::string_view(),
           .terminating = record.terminating != 0,
           .unkept_hash = identity.unkept_hash,
           .node = record.node,
