@@ -38,12 +38,13 @@ if(COPPICE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# For tests' own files, and for others that are many and seldom run: what they do costs microseconds, compiling them
-# with all optimisations costs minutes.
-set(COPPICE_QUICK_OPTIONS $<$<CONFIG:Release>:-O1>)
-if(COPPICE_SANITIZE)
-  set(COPPICE_QUICK_OPTIONS -O0)
+# For files that are many or large and seldom run: what they do costs microseconds, compiling them with all
+# optimisations costs minutes.
+set(COPPICE_QUICK_LEVEL -O0)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(COPPICE_QUICK_LEVEL -O1)
 endif()
+set(COPPICE_TEST_OPTIONS ${COPPICE_QUICK_LEVEL})  # tests' own files
 if(COPPICE_FUZZ)
-  list(APPEND COPPICE_QUICK_OPTIONS -fno-sanitize=fuzzer-no-link)  # nobody looks for new paths through a test
+  list(APPEND COPPICE_TEST_OPTIONS -fno-sanitize=fuzzer-no-link)  # nobody looks for new paths through a test
 endif()

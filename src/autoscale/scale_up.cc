@@ -24,7 +24,6 @@ Quotas ScaleUpPlanner::MaximaOf(const std::vector<Quotas::NodeOf>& nodes) const 
                           DevicesFrom(parts_.slots, parts_.groups.GpuLabel()));
 }
 
-// The provider's groups, or what a processor makes of them.
 bool ScaleUpPlanner::Cap(Draft& draft, int& nodes, int current, const std::string& group) {
   const int limit = parts_.options.max_nodes_total;
   if (limit > 0 && nodes + current > limit) {

@@ -40,6 +40,7 @@ report::Packing PackingOf(const std::vector<const pack::PodKind*>& kinds, const 
 
 }  // namespace
 
+// The provider's groups, or what a processor makes of them.
 Status ScaleUpPlanner::ListGroups(Draft& draft, const std::vector<pack::PendingPod>& pods) {
   draft.groups = parts_.groups.Groups();
   if (!parts_.slots.node_group_list) return Status::Ok();

@@ -32,12 +32,17 @@ report::Unhelped Describe(const ScaleUpPlan& plan, const ScaleUpPlan::Kind& kind
   return unhelped;
 }
 
-std::vector<report::Unhelped> UnhelpedOf(const ScaleUpPlan& plan) {
+// The kinds that some group can help, or those that none can.
+std::vector<report::Unhelped> DescribeAll(const ScaleUpPlan& plan, bool schedulable) {
   std::vector<report::Unhelped> all;
   for (const auto& kind : plan.kinds) {
-    if (!kind.schedulable) all.push_back(Describe(plan, kind));
+    if (kind.schedulable == schedulable) all.push_back(Describe(plan, kind));
   }
   return all;
+}
+
+std::vector<report::Unhelped> UnhelpedOf(const ScaleUpPlan& plan) {
+  return DescribeAll(plan, false);
 }
 
 }  // namespace
@@ -53,11 +58,7 @@ void GiveUpAll(std::vector<ScaleUpPlan::Kind>& kinds, std::string_view reason) {
 }
 
 std::vector<report::Unhelped> UnservedOf(const ScaleUpPlan& plan) {
-  std::vector<report::Unhelped> all;
-  for (const auto& kind : plan.kinds) {
-    if (kind.schedulable) all.push_back(Describe(plan, kind));
-  }
-  return all;
+  return DescribeAll(plan, true);
 }
 
 void EndWithout(ScaleUpPlan& plan, ScaleUpResult result) {
