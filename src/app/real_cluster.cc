@@ -23,6 +23,7 @@
 #include "app/reasons.h"
 #include "app/restart_memory.h"
 #include "app/status_map.h"
+#include "app/status_server.h"
 #include "app/stop_signals.h"
 #include "app/version.h"
 #include "base/on_worker.h"
@@ -156,20 +157,19 @@ class RealCluster {
   bool WritesStatus() const { return flags_.options.write_status_configmap && !flags_.dry_run; }
 
   Status Serve() {
-    net::HttpServerOptions options;
     const auto address = TRY(net::ParseHostPort(flags_.address).Context("--address"));
-    options.host = address.host;
-    options.port = address.port;
-    options.log = log_;
     server_ = TRY(net::HttpServer::Create(
-        options, [this](const net::ServerRequest& request) { return Answer(request); }));
+        StatusServerOptions(address, log_),
+        [this](const net::ServerRequest& request) { return Answer(request); }));
     return Status::Ok();
   }
 
   // On the server's thread.
   net::ServerResponse Answer(const net::ServerRequest& request) {
     net::ServerResponse response;
-    if (request.path == "/health-check") {
+    if (request.method != "GET" && request.method != "HEAD") {
+      response = {.status = 405, .body = "GET only\n"};
+    } else if (request.path == "/health-check") {
       const std::string trouble = health_.Trouble();
       response.status = trouble.empty() ? 200 : 500;
       response.body = trouble.empty() ? "OK" : trouble;

@@ -23,13 +23,24 @@ net::ServerResponse Answer(const net::ServerRequest& request, Metrics& metrics,
 
 }  // namespace
 
+// Those who ask are a scraper, the kubelet and now and then a person; nobody sends us anything.
+net::HttpServerOptions StatusServerOptions(const net::HostPort& at, const Log& log) {
+  return {.host = at.host,
+          .port = at.port,
+          .max_body_bytes = 0,
+          .max_held_bytes = 64 << 20,
+          .max_connections = 100,
+          .max_streams = 8,
+          .log = log};
+}
+
 Result<std::unique_ptr<net::HttpServer>> ServeStatus(const std::string& address, Metrics& metrics,
                                                      const Log& log,
                                                      std::function<Status()> ready) {
   if (address.empty()) return std::unique_ptr<net::HttpServer>();
   const auto at = TRY(net::ParseHostPort(address).Context("--metrics-addr " + address));
   return net::HttpServer::Create(
-      {.host = at.host, .port = at.port, .log = log},
+      StatusServerOptions(at, log),
       [&metrics, ready = std::move(ready)](const net::ServerRequest& request) {
         return Answer(request, metrics, ready);
       });

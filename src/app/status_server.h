@@ -13,6 +13,9 @@
 
 namespace coppice::app {
 
+// The limits of a server that only tells how things are, the autoscaler's own too.
+net::HttpServerOptions StatusServerOptions(const net::HostPort& at, const Log& log);
+
 // Serves at `address`; null when that is "". `ready` says why nobody should be sent here, on the
 // server's thread; it and the metrics outlive the server.
 Result<std::unique_ptr<net::HttpServer>> ServeStatus(const std::string& address, Metrics& metrics,

@@ -58,8 +58,8 @@ class MultiClientTest : public testing::Test {
   }
 
   std::atomic<int> posts_ = 0;
-  std::unique_ptr<HttpServer> server_ =
-      MustValue(HttpServer::Create({}, [this](const ServerRequest& request) {
+  std::unique_ptr<HttpServer> server_ = MustValue(
+      HttpServer::Create({.max_body_bytes = 1 << 20}, [this](const ServerRequest& request) {
         ServerResponse response;
         if (request.path == "/stream") {
           response.stream = [](std::shared_ptr<ServerStream> stream) { stream->Write("first\n"); };

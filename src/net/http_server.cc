@@ -111,6 +111,8 @@ struct Shared {
   HttpServer::Handler handler;
   asio::io_context io{1};
   std::set<Session*> sessions;
+  size_t held = 0;     // bytes of requests and answers in progress, all sessions
+  size_t streams = 0;  // answers that stay open
   bool stopping = false;
   asio::steady_timer stop_deadline{io};
 
@@ -124,7 +126,17 @@ struct Shared {
 int StatusOfProblem(error_code problem) {
   if (problem == http::error::header_limit || problem == http::error::buffer_overflow) return 431;
   if (problem == http::error::body_limit) return 413;
+  if (problem == asio::error::no_buffer_space) return 503;
   return problem == asio::error::eof ? 0 : 400;
+}
+
+// Exactly one, and nothing in it that a name or an address does not have (RFC 9112 3.2). What is
+// meant by another name is not for us to guess.
+bool HostIsClear(const http::request<http::string_body>& request) {
+  const auto hosts = request.count(http::field::host);
+  if (hosts == 0) return request.version() == 10;
+  const std::string_view host = request[http::field::host];
+  return hosts == 1 && host.find_first_of(" \t/\\@?#,") == std::string_view::npos;
 }
 
 class Session final : public std::enable_shared_from_this<Session> {
@@ -134,8 +146,17 @@ class Session final : public std::enable_shared_from_this<Session> {
     shared_.sessions.insert(this);
   }
   ~Session() {
-    if (queue_) queue_->Detach();
+    Hold(0);
+    if (queue_) {
+      queue_->Detach();
+      --shared_.streams;
+    }
     shared_.Forget(this);
+  }
+
+  // Since when nothing has been asked of us; none while something is.
+  std::optional<std::chrono::steady_clock::time_point> idle_since() const {
+    return idle_ ? std::optional(idle_since_) : std::nullopt;
   }
 
   // Closes at once if nothing is in flight, else after the answer.
@@ -144,6 +165,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (queue_) queue_->Close();
   }
   void Abort() {
+    idle_ = false;
     if (queue_) queue_->GiveUp();
     wire_->tcp().close();
   }
@@ -160,35 +182,52 @@ class Session final : public std::enable_shared_from_this<Session> {
  private:
   void Limit(Duration time) { wire_->tcp().expires_after(time); }
 
+  // What this connection holds now; whether all of them together may. More than before is not taken
+  // when they may not.
+  bool Hold(size_t bytes) {
+    if (bytes > held_ && shared_.held - held_ + bytes > shared_.options.max_held_bytes)
+      return false;
+    shared_.held = shared_.held - held_ + bytes;
+    held_ = bytes;
+    return true;
+  }
+
   // Reads a request and answers it; whether another may follow.
   asio::awaitable<bool> ServeOne(bool first) {
+    Hold(unread_.size());                   // what came before has been answered
     if (shared_.stopping) co_return false;  // since the last answer was decided on
     if (unread_.empty()) {
       idle_ = true;
+      idle_since_ = std::chrono::steady_clock::now();
       // A fresh connection that says nothing gets no more time than one that dawdles.
       Limit(first ? shared_.options.header_timeout : shared_.options.idle_timeout);
-      const bool more = co_await ReadMore();
+      const error_code nothing = co_await ReadMore();
       idle_ = false;
-      if (!more || shared_.stopping) co_return false;
+      if (shared_.stopping) co_return false;
+      if (nothing) co_return co_await Refuse(StatusOfProblem(nothing), nothing.message());
     }
     Parser parser;
     parser.header_limit(static_cast<uint32_t>(shared_.options.max_header_bytes));
     parser.body_limit(shared_.options.max_body_bytes);
     Limit(shared_.options.header_timeout);
     error_code problem = co_await ReadHeader(parser);
-    if (!problem) {
-      Limit(shared_.options.body_timeout);
-      problem = co_await ReadBody(parser);
-    }
     if (problem) co_return co_await Refuse(StatusOfProblem(problem), problem.message());
-    co_return co_await Answer(parser.release());
+    Result<ServerRequest> request = HeadOf(parser.get());
+    if (!request.ok()) co_return co_await Refuse(400, request.status().message());
+    Limit(shared_.options.body_timeout);
+    problem = co_await ReadBody(parser);
+    if (problem) co_return co_await Refuse(StatusOfProblem(problem), problem.message());
+    request->body = std::move(parser.get().body());
+    co_return co_await Answer(*request, parser.get());
   }
 
-  asio::awaitable<bool> ReadMore() {
-    std::array<char, 16 << 10> space;
+  asio::awaitable<error_code> ReadMore() {
+    std::array<char, 4 << 10> space;
     const size_t length = co_await wire_->Read(asio::buffer(space));
+    if (length == 0) co_return asio::error::eof;
+    if (!Hold(held_ + length)) co_return asio::error::no_buffer_space;
     unread_.append(space.data(), length);
-    co_return length > 0;
+    co_return error_code();
   }
 
   // Feeds the parser with what there is; whether it wants more.
@@ -210,7 +249,8 @@ class Session final : public std::enable_shared_from_this<Session> {
       error_code problem;
       const bool wants_more = Feed(parser, problem);
       if (problem || parser.is_header_done()) co_return problem;
-      if (wants_more && !co_await ReadMore()) co_return asio::error::eof;
+      if (wants_more) problem = co_await ReadMore();
+      if (problem) co_return problem;
     }
   }
 
@@ -224,26 +264,33 @@ class Session final : public std::enable_shared_from_this<Session> {
       error_code problem;
       const bool wants_more = Feed(parser, problem);
       if (problem || parser.is_done()) co_return problem;
-      if (wants_more && !co_await ReadMore()) co_return asio::error::eof;
+      if (wants_more) problem = co_await ReadMore();
+      if (problem) co_return problem;
     }
     co_return error_code();
   }
 
-  asio::awaitable<bool> Answer(http::request<http::string_body> from) {
-    const Result<Target> target = ParseTarget(from.target());
-    if (!target.ok()) co_return co_await Refuse(400, target.status().message());
+  Result<ServerRequest> HeadOf(const http::request<http::string_body>& from) const {
+    if (!HostIsClear(from)) return InvalidArgument("a request needs one Host, and a proper one");
+    const Target target = TRY(ParseTarget(from.target()));
     ServerRequest request;
     request.method = from.method_string();
-    request.path = target->path;
-    request.query = target->query;
+    request.path = target.path;
+    request.query = target.query;
     for (const auto& field : from) {
       request.headers.emplace_back(Lower(std::string_view(field.name_string())), field.value());
     }
-    request.body = std::move(from.body());
     request.peer = peer_;
-    const ServerResponse response = Handle(request);
+    return request;
+  }
+
+  asio::awaitable<bool> Answer(const ServerRequest& request,
+                               const http::request<http::string_body>& from) {
+    ServerResponse response = Handle(request);
     Framing framing{.minor_version = from.version() == 10 ? 0 : 1, .keep_alive = from.keep_alive()};
     const bool head = from.method() == http::verb::head;
+    if (response.stream && shared_.streams >= shared_.options.max_streams)
+      response = {.status = 503, .body = "too many streams are open\n"};
     if (response.stream) {
       co_await SendStream(response, framing, head);
       co_return false;
@@ -273,6 +320,10 @@ class Session final : public std::enable_shared_from_this<Session> {
     std::string bytes = FormatHead(response, framing);
     // The answer to HEAD has the length of the body that it leaves out.
     if (!head) bytes += response.body;
+    if (!Hold(held_ + bytes.size())) {
+      bytes = FormatHead({.status = 503}, {.keep_alive = false, .content_length = 0});
+      framing.keep_alive = false;
+    }
     Limit(shared_.options.write_timeout);
     const bool sent = co_await wire_->Write(bytes);
     co_return sent&& framing.keep_alive;
@@ -294,6 +345,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     Limit(shared_.options.write_timeout);
     if (!co_await wire_->Write(bytes) || head) co_return;
     queue_ = std::make_shared<StreamQueue>(shared_.options.max_stream_backlog, Waker());
+    ++shared_.streams;
     if (shared_.stopping) queue_->Close();
     // The reader's good-bye is the only thing that still comes in; without this read a silent
     // stream would never notice it. Reads and writes have time-outs of their own.
@@ -371,8 +423,10 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::string unread_;  // received and not yet parsed
   std::shared_ptr<StreamQueue> queue_;
   asio::steady_timer ready_;  // cancelled when the queue has something
+  size_t held_ = 0;           // of all that the server may hold
   bool linger_ = false;       // a request was refused half-read
   bool idle_ = true;          // no request has begun: may be closed without harm
+  std::chrono::steady_clock::time_point idle_since_ = std::chrono::steady_clock::now();
 };
 
 Status FromSystem(std::string_view what, const error_code& problem) {
@@ -399,6 +453,7 @@ struct HttpServer::State {
   Status Listen();
   void Start();
   asio::awaitable<void> Accept();
+  bool MakeRoom();
   void BeginStop();
   void Stop();
 
@@ -406,6 +461,7 @@ struct HttpServer::State {
   Shared shared;
   tcp::acceptor acceptor;
   uint16_t port = 0;
+  std::optional<std::chrono::steady_clock::time_point> said_full;
   std::thread thread;
 };
 
@@ -476,11 +532,7 @@ asio::awaitable<void> HttpServer::State::Accept() {
       co_await pause.async_wait(kAsTuple);
       continue;
     }
-    if (shared.sessions.size() >= shared.options.max_connections) {
-      shared.options.log.Warning("connection refused: too many",
-                                 {{"limit", shared.options.max_connections}});
-      continue;
-    }
+    if (shared.sessions.size() >= shared.options.max_connections && !MakeRoom()) continue;
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     const std::string peer = socket.remote_endpoint(ignored).address().to_string();
@@ -493,6 +545,26 @@ asio::awaitable<void> HttpServer::State::Accept() {
     auto session = std::make_shared<Session>(shared, std::move(wire), peer);
     asio::co_spawn(shared.io, Session::Run(std::move(session)), asio::detached);
   }
+}
+
+// Closes whoever has asked nothing for longest, so that nobody keeps others out by being there. Its
+// coroutine ends a moment later; what counts is that it is on its way.
+bool HttpServer::State::MakeRoom() {
+  Session* idlest = nullptr;
+  for (Session* session : shared.sessions) {
+    if (!session->idle_since()) continue;
+    if (idlest == nullptr || *session->idle_since() < *idlest->idle_since()) idlest = session;
+  }
+  // Once in a while only: whoever opens connections must not fill the log.
+  const auto now = std::chrono::steady_clock::now();
+  if (!said_full || now - *said_full > std::chrono::seconds(10)) {
+    said_full = now;
+    shared.options.log.Warning(idlest != nullptr ? "too many connections: idle ones are closed"
+                                                 : "connection refused: too many",
+                               {{"limit", shared.options.max_connections}});
+  }
+  if (idlest != nullptr) idlest->Abort();
+  return idlest != nullptr;
 }
 
 // On the io thread. The loop ends by itself when the last connection has gone.

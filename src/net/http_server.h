@@ -6,7 +6,8 @@
 //
 // Beast stays in the .cc, which alone costs twenty seconds to compile. Every limit has a default,
 // because whoever can reach the port can send anything: header and body size, time for each, number
-// of connections, backlog of a slow reader.
+// of connections, backlog of a slow reader, and what all connections hold together. Whatever can be
+// told from the header of a request is told before its body is read.
 
 #pragma once
 
@@ -64,9 +65,13 @@ struct HttpServerOptions {
   std::string host = "127.0.0.1";  // "": every interface
   uint16_t port = 0;               // 0: any; port() tells which
   size_t max_header_bytes = 16 << 10;
-  size_t max_body_bytes = 1 << 20;
+  size_t max_body_bytes = 0;  // whose routes take none refuses a request for having one
+  // Of requests and answers in progress, all connections together; what is more is refused (503).
+  size_t max_held_bytes = 64 << 20;
+  // When there are as many, the one that has been idle longest makes room for the next.
   size_t max_connections = 1'000;
-  size_t max_stream_backlog = 1 << 20;                // bytes that a slow reader may leave unread
+  size_t max_streams = 1'000;           // streamed answers at once; more are refused (503)
+  size_t max_stream_backlog = 1 << 20;  // bytes that a slow reader may leave unread
   Duration header_timeout = std::chrono::seconds(5);  // the whole header, from its first byte
   Duration body_timeout = std::chrono::seconds(30);
   Duration write_timeout = std::chrono::seconds(30);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,6 +47,7 @@ class RawClient {
     if (socket_ >= 0) ::close(socket_);
     socket_ = -1;
   }
+  int fd() const { return socket_; }
   void Send(std::string_view bytes) const {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -89,13 +91,15 @@ ServerResponse Hello(const ServerRequest&) { return {.body = "hello\n"}; }
 
 TEST_F(HttpServerTest, HandsTheRequestOverAndTheAnswerBack) {
   ServerRequest seen;
-  Start([&](const ServerRequest& request) {
-    seen = request;
-    return ServerResponse{.status = 201,
-                          .content_type = "application/json",
-                          .headers = {{"X-One", "1"}},
-                          .body = "{}"};
-  });
+  Start(
+      [&](const ServerRequest& request) {
+        seen = request;
+        return ServerResponse{.status = 201,
+                              .content_type = "application/json",
+                              .headers = {{"X-One", "1"}},
+                              .body = "{}"};
+      },
+      {.max_body_bytes = 100});
   const std::string answer = Exchange(
       "POST /a%20b?x=1 HTTP/1.1\r\nHost: h\r\nX-Thing: Value\r\nContent-Length: 4\r\n"
       "Connection: close\r\n\r\nbody");
@@ -139,7 +143,8 @@ TEST_F(HttpServerTest, AHeadsAnswerHasTheLengthButNoBody) {
 }
 
 TEST_F(HttpServerTest, ContinuesWhenExpectedTo) {
-  Start([](const ServerRequest& request) { return ServerResponse{.body = request.body}; });
+  Start([](const ServerRequest& request) { return ServerResponse{.body = request.body}; },
+        {.max_body_bytes = 100});
   RawClient client(server_->port());
   client.Send(
       "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: "
@@ -173,13 +178,16 @@ TEST_F(HttpServerTest, ALargeUploadStillGetsToReadItsRefusal) {
 }
 
 TEST_F(HttpServerTest, GivesUpOnWhoDawdles) {
-  Start(Hello, {.header_timeout = milliseconds(50),
+  Start(Hello, {.max_body_bytes = 10,
+                .header_timeout = milliseconds(50),
                 .body_timeout = milliseconds(50),
                 .idle_timeout = milliseconds(50)});
   EXPECT_EQ(Exchange(""), "") << "says nothing";
   EXPECT_EQ(Exchange("GET / HT"), "") << "half a header";
-  EXPECT_EQ(Exchange("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab"), "") << "half a body";
-  EXPECT_THAT(Exchange("GET / HTTP/1.1\r\n\r\n"), EndsWith("hello\n")) << "idle afterwards";
+  EXPECT_EQ(Exchange("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab"), "")
+      << "half a body";
+  EXPECT_THAT(Exchange("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), EndsWith("hello\n"))
+      << "idle afterwards";
 }
 
 TEST_F(HttpServerTest, AFailingHandlerIsAnInternalError) {
@@ -189,7 +197,7 @@ TEST_F(HttpServerTest, AFailingHandlerIsAnInternalError) {
     throw std::runtime_error("secret detail");
   });
   for (const std::string path : {"/throw", "/header", "/status"}) {
-    EXPECT_THAT(Exchange("GET " + path + " HTTP/1.1\r\nConnection: close\r\n\r\n"),
+    EXPECT_THAT(Exchange("GET " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
                 AllOf(StartsWith("HTTP/1.1 500"), EndsWith("\r\n\r\ninternal error\n")));
   }
 }
@@ -197,9 +205,95 @@ TEST_F(HttpServerTest, AFailingHandlerIsAnInternalError) {
 TEST_F(HttpServerTest, RefusesConnectionsAboveTheLimit) {
   Start(Hello, {.max_connections = 1});
   RawClient first(server_->port());
-  first.Send("GET / HTTP/1.1\r\n\r\n");
+  first.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /half");  // so that it is not idle
   EXPECT_THAT(first.ReadUntil("hello\n"), EndsWith("hello\n"));
-  EXPECT_EQ(Exchange("GET / HTTP/1.1\r\n\r\n"), "");
+  EXPECT_EQ(Exchange("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), "");
+}
+
+// Or a liveness probe could be kept out by somebody who only connects, and the process be killed.
+TEST_F(HttpServerTest, WhoIsIdleLongestMakesRoomForTheNext) {
+  Start(Hello, {.max_connections = 3, .header_timeout = seconds(60), .idle_timeout = seconds(60)});
+  const std::string ask = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+  std::vector<std::unique_ptr<RawClient>> sitting;
+  for (int i = 0; i < 3; ++i) {
+    sitting.push_back(std::make_unique<RawClient>(server_->port()));
+    sitting.back()->Send(ask);
+    ASSERT_THAT(sitting.back()->ReadUntil("hello\n"), EndsWith("hello\n"));
+  }
+  RawClient probe(server_->port());
+  probe.Send(ask);
+  EXPECT_THAT(probe.ReadUntil("hello\n"), EndsWith("hello\n"));
+  EXPECT_EQ(sitting[0]->ReadAll(), "") << "closed";
+  sitting[2]->Send(ask);
+  EXPECT_THAT(sitting[2]->ReadUntil("hello\n"), EndsWith("hello\n")) << "the others stay";
+}
+
+TEST_F(HttpServerTest, ABodyThatNobodyTakesIsRefusedBeforeItIsRead) {
+  int calls = 0;
+  Start([&](const ServerRequest& request) {
+    ++calls;
+    return Hello(request);
+  });
+  const std::string begin = "POST /metrics HTTP/1.1\r\nHost: h\r\n";
+  // None of the body is sent: who read it first would wait for it, and answer after 30 seconds.
+  EXPECT_THAT(Exchange(begin + "Content-Length: 1000000\r\n\r\n"), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(Exchange(begin + "Content-Length: 9\r\nExpect: 100-continue\r\n\r\n"),
+              StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(Exchange(begin + "Transfer-Encoding: chunked\r\n\r\n5\r\n"),
+              StartsWith("HTTP/1.1 413"));
+  EXPECT_EQ(calls, 0);
+  EXPECT_THAT(Exchange(begin + "Content-Length: 0\r\nConnection: close\r\n\r\n"),
+              EndsWith("hello\n"));
+}
+
+TEST_F(HttpServerTest, AWrongHeaderIsAnsweredBeforeTheBodyIsRead) {
+  Start(Hello, {.max_body_bytes = 100});
+  const std::string body = "Content-Length: 50\r\n\r\n";
+  EXPECT_THAT(Exchange("PUT /../x HTTP/1.1\r\nHost: h\r\n" + body), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Exchange("PUT / HTTP/1.1\r\n" + body), StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(HttpServerTest, TakesOneHostAndAProperOne) {
+  Start(Hello);
+  const auto with = [&](const std::string& hosts) {
+    return Exchange("GET / HTTP/1.1\r\n" + hosts + "Connection: close\r\n\r\n");
+  };
+  for (const std::string good : {"Host: h\r\n", "Host: [::1]:8085\r\n", "Host:\r\n"})
+    EXPECT_THAT(with(good), StartsWith("HTTP/1.1 200")) << good;
+  for (const std::string bad :
+       {"", "Host: a\r\nHost: a\r\n", "Host: a b\r\n", "Host: x@y\r\n", "Host: a/b\r\n"})
+    EXPECT_THAT(with(bad), StartsWith("HTTP/1.1 400")) << bad;
+  EXPECT_THAT(Exchange("GET / HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.0 200"));
+}
+
+TEST_F(HttpServerTest, AllConnectionsTogetherHoldNoMoreThanTheyMay) {
+  Start(Hello, {.max_header_bytes = 20'000,
+                .max_body_bytes = 20'000,
+                .max_held_bytes = 25'000,
+                .header_timeout = seconds(60),
+                .body_timeout = seconds(60)});
+  const std::string half =
+      "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 15000\r\n\r\n" +
+      std::string(14'000, 'x');
+  RawClient first(server_->port());
+  first.Send(half);
+  // The second does not fit beside it, whichever of them is read first.
+  RawClient second(server_->port());
+  second.Send(half);
+  pollfd heard[] = {{first.fd(), POLLIN, 0}, {second.fd(), POLLIN, 0}};
+  ASSERT_GT(::poll(heard, 2, 20'000), 0);
+  EXPECT_THAT((heard[0].revents != 0 ? first : second).ReadAll(), HasSubstr(" 503 "));
+  first.Close();
+  second.Close();
+  // What they held is free again, as soon as the server has noticed.
+  const std::string whole = half + std::string(1'000, 'x');
+  while (Exchange(whole).find("hello") == std::string::npos) std::this_thread::yield();
+}
+
+TEST_F(HttpServerTest, AnAnswerThatDoesNotFitAnyMoreIsRefused) {
+  Start([](const ServerRequest&) { return ServerResponse{.body = std::string(20'000, 'x')}; },
+        {.max_held_bytes = 10'000});
+  EXPECT_THAT(Exchange("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), StartsWith("HTTP/1.1 503"));
 }
 
 // Hands streams from the server's thread to the test's.
@@ -230,7 +324,7 @@ TEST_F(HttpServerTest, StreamsWhileOthersAreServed) {
     return request.path == "/events" ? box.Answer() : Hello(request);
   });
   RawClient client(server_->port());
-  client.Send("GET /events HTTP/1.1\r\n\r\n");
+  client.Send("GET /events HTTP/1.1\r\nHost: h\r\n\r\n");
   const auto stream = box.Take();
   EXPECT_TRUE(stream->Write("data: 1\n\n"));
   EXPECT_THAT(client.ReadUntil("9\r\ndata: 1\n\n\r\n"),
@@ -241,6 +335,18 @@ TEST_F(HttpServerTest, StreamsWhileOthersAreServed) {
   stream->Close();
   EXPECT_FALSE(stream->Write("too late"));
   EXPECT_EQ(client.ReadAll(), "9\r\ndata: 2\n\n\r\n0\r\n\r\n");
+}
+
+TEST_F(HttpServerTest, MoreStreamsThanItMayHaveAreRefused) {
+  StreamBox box;
+  Start([&](const ServerRequest&) { return box.Answer(); }, {.max_streams = 1});
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  const auto stream = box.Take();
+  EXPECT_THAT(Exchange("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+              StartsWith("HTTP/1.1 503"));
+  stream->Close();
+  client.ReadAll();
 }
 
 TEST_F(HttpServerTest, StreamsToHttp10WithoutChunks) {
@@ -258,7 +364,7 @@ TEST_F(HttpServerTest, AStreamNoticesThatItsReaderLeft) {
   StreamBox box;
   Start([&](const ServerRequest&) { return box.Answer(); });
   RawClient client(server_->port());
-  client.Send("GET / HTTP/1.1\r\n\r\n");
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   const auto stream = box.Take();
   client.Close();
   while (stream->Write("x")) std::this_thread::yield();
@@ -268,7 +374,7 @@ TEST_F(HttpServerTest, ASlowReaderIsGivenUp) {
   StreamBox box;
   Start([&](const ServerRequest&) { return box.Answer(); }, {.max_stream_backlog = 100'000});
   RawClient client(server_->port());
-  client.Send("GET / HTTP/1.1\r\n\r\n");
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   const auto stream = box.Take();
   const std::string piece(10'000, 'x');
   // The kernel takes a few megabytes of it; the rest is bounded.
@@ -283,11 +389,11 @@ TEST_F(HttpServerTest, StopEndsIdleConnectionsAndStreamsAtOnce) {
     return request.path == "/events" ? box.Answer() : Hello(request);
   });
   RawClient idle(server_->port());
-  idle.Send("GET / HTTP/1.1\r\n\r\n");
+  idle.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   idle.ReadUntil("hello\n");
   RawClient silent(server_->port());
   RawClient reader(server_->port());
-  reader.Send("GET /events HTTP/1.1\r\n\r\n");
+  reader.Send("GET /events HTTP/1.1\r\nHost: h\r\n\r\n");
   const auto stream = box.Take();
   EXPECT_TRUE(stream->Write("last"));
   const uint16_t port = server_->port();
@@ -315,7 +421,7 @@ TEST_F(HttpServerTest, StopLetsARequestInFlightFinish) {
     return ServerResponse{.body = "finished"};
   });
   RawClient client(server_->port());
-  client.Send("GET / HTTP/1.1\r\n\r\n");
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   {
     std::unique_lock lock(mutex);
     wake.wait(lock, [&] { return entered; });
@@ -333,7 +439,7 @@ TEST_F(HttpServerTest, StopLetsARequestInFlightFinish) {
 TEST_F(HttpServerTest, StopDoesNotWaitForeverForHalfARequest) {
   Start(Hello, {.header_timeout = seconds(60), .stop_grace = milliseconds(20)});
   RawClient client(server_->port());
-  client.Send("GET / HTTP/1.1\r\n\r\n");
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   client.ReadUntil("hello\n");
   client.Send("GET /half");
   server_->Stop();

@@ -69,7 +69,8 @@ class HttpServerTlsTest : public testing::Test {
     SSL_set_fd(ssl, socket);
     std::string answer;
     if (SSL_connect(ssl) == 1) {
-      constexpr std::string_view kRequest = "GET / HTTP/1.1\r\nConnection: close\r\n\r\n";
+      constexpr std::string_view kRequest =
+          "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
       SSL_write(ssl, kRequest.data(), static_cast<int>(kRequest.size()));
       char buffer[4096];
       for (int length = 0; (length = SSL_read(ssl, buffer, sizeof(buffer))) > 0;) {
