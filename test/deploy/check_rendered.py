@@ -46,8 +46,15 @@ def provider():
 
 def autoscaler():
     for kind in ("Deployment", "Service", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
-                 "PodDisruptionBudget", "ServiceMonitor", "ConfigMap"):
+                 "PodDisruptionBudget", "ServiceMonitor", "ConfigMap", "NetworkPolicy"):
         expect(kind in by_kind, f"no {kind}")
+    policy = by_kind["NetworkPolicy"][0]["spec"]
+    labels = by_kind["Deployment"][0]["spec"]["selector"]["matchLabels"]
+    expect(policy["podSelector"]["matchLabels"] == labels, "the NetworkPolicy is for other pods")
+    expect(policy["policyTypes"] == ["Ingress", "Egress"], "NetworkPolicy: directions")
+    expect([i["ports"][0]["port"] for i in policy["ingress"]] == ["http"], "NetworkPolicy: other ports are open")
+    expect("namespaceSelector" in policy["ingress"][0]["from"][0], "NetworkPolicy: who may scrape is lost")
+    expect(len(policy["egress"]) == 2, "NetworkPolicy: egress is lost")
     security = container()["securityContext"]
     expect(security["readOnlyRootFilesystem"] and security["capabilities"]["drop"] == ["ALL"], "container may write")
     command = container()["command"]
