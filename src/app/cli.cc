@@ -11,6 +11,7 @@
 #include "app/commands/commands.h"
 #include "app/main.h"
 #include "app/version.h"
+#include "base/go_duration.h"
 
 namespace coppice::app {
 namespace {
@@ -113,6 +114,12 @@ int Main(int argc, char** argv, Plugins& plugins) {
                            "address of /metrics, /healthz and /readyz (default :9090)");
   provider_app->add_flag("--insecure", provider.insecure,
                          "allow plaintext, on a loopback address only");
+  std::string connection_age = "1h";
+  provider_app
+      ->add_option("--max-connection-age", connection_age,
+                   "a client is told to connect again after this time, a tenth more or less; 0s: "
+                   "never (default 1h)")
+      ->check([](const std::string& text) { return ParseGoDuration(text).status().message(); });
   klog.AddTo(*provider_app);
 
   ValidateCommand validate;
@@ -127,6 +134,7 @@ int Main(int argc, char** argv, Plugins& plugins) {
   if (const int code = Parse(app, argc, argv); code >= 0) return code;
   if (provider_app->parsed()) {
     provider.log_level = klog.level();
+    provider.max_connection_age = ParseGoDuration(connection_age).value();
     return RunProvider(provider, plugins);
   }
   return RunValidate(validate, plugins);

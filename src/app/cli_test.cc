@@ -48,6 +48,9 @@ TEST(CliTest, WrongUsageIsCodeTwo) {
   const Outcome missing = Invoke({"provider"});
   EXPECT_EQ(missing.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("--config"));
+  const Outcome age = Invoke({"provider", "--config=/no/such/file", "--max-connection-age=5"});
+  EXPECT_EQ(age.code, 2);
+  EXPECT_THAT(age.err, HasSubstr("--max-connection-age"));
 }
 
 TEST(CliTest, TheGoProvidersFlagsAreTaken) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/go_duration.h"
 #include "base/strings.h"
 
 namespace coppice::app {
@@ -35,6 +36,11 @@ Status SetInsecure(ExpanderOptions& options, const std::string& value) {
   if (value != "true" && value != "false")
     return InvalidArgument("'" + value + "' is neither true nor false");
   options.insecure = value == "true";
+  return Status::Ok();
+}
+
+Status SetConnectionAge(ExpanderOptions& options, const std::string& value) {
+  options.max_connection_age = TRY(ParseGoDuration(value));
   return Status::Ok();
 }
 
@@ -88,6 +94,11 @@ const std::vector<ExpanderFlag>& Table() {
        "HOST:PORT",
        "address of /metrics, /healthz and /readyz (default: none)",
        SetText<&ExpanderOptions::metrics_addr>},
+      {{"max-connection-age"},
+       "TIME",
+       "a client is told to connect again after this time, a tenth more or less; 0s: never "
+       "(default 1h)",
+       SetConnectionAge},
       {{"v"}, "N", "log verbosity; 5 and above logs every call", SetVerbosity},
       {{"help", "h"}, "", "this text", SetHelp},
   };

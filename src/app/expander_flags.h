@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -19,6 +20,7 @@ struct ExpanderOptions {
   bool insecure = false;
   std::string priority_file;  // what the ConfigMap's key `priorities` would hold
   std::string metrics_addr;   // "": no HTTP server
+  Duration max_connection_age = std::chrono::hours(1);  // of a client; zero: no end
   LogLevel log_level = LogLevel::kInfo;
   bool help = false;
 };

@@ -74,7 +74,10 @@ Status ExpanderHost::State::Open() {
   const grpc::ServerOptions server_options{.listen = options.listen,
                                            .certificates = certificates,
                                            .insecure = options.insecure,
-                                           .max_message_bytes = rpc::kExpanderMessageBytes};
+                                           .max_message_bytes = rpc::kExpanderMessageBytes,
+                                           .max_connection_age = options.max_connection_age,
+                                           .metrics = &context.metrics,
+                                           .metric_prefix = "coppice_expander_"};
   TRY(CheckAddress(server_options));
   rpc::ExpanderServerParts parts{.chain = *chain, .log = context.log};
   if (priorities != nullptr) {

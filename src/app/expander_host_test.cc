@@ -29,6 +29,9 @@ TEST(ExpanderFlagsTest, ReadsEveryWayOfWritingThem) {
   EXPECT_EQ(options.metrics_addr, ":2");
   EXPECT_EQ(options.log_level, LogLevel::kDebug);
   EXPECT_TRUE(options.insecure);
+  EXPECT_EQ(MUST(ParseExpanderFlags({"--max-connection-age=5m"})).max_connection_age,
+            std::chrono::minutes(5));
+  EXPECT_FALSE(ParseExpanderFlags({"--max-connection-age=5"}).ok()) << "of what?";
   EXPECT_EQ(MUST(ParseExpanderFlags({"--port", "7001"})).listen, ":7001");
   EXPECT_TRUE(MUST(ParseExpanderFlags({"--strategy=price", "-h"})).help);
 }

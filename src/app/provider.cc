@@ -114,16 +114,19 @@ Status Provider::State::Open() {
 Status Provider::State::OpenGrpc() {
   std::vector<grpc::Service> services;
   services.push_back(
-      grpc::Intercept(rpc::NodeGroupService(*groups),
-                      {.clock = context.clock,
-                       .log = context.log,
-                       .metrics = context.metrics,
-                       .metric_prefix = kMetricPrefix,
-                       .allowed_clients = config.tls ? config.tls->allowed_client_names
-                                                     : std::vector<std::string>{}}));
-  server = TRY(grpc::Server::Start(
-      {.listen = config.listen, .certificates = certificates, .insecure = options.insecure},
-      std::move(services), *call_workers, context.clock, context.log));
+      grpc::Intercept(rpc::NodeGroupService(*groups), {.clock = context.clock,
+                                                       .log = context.log,
+                                                       .metrics = context.metrics,
+                                                       .metric_prefix = kMetricPrefix}));
+  grpc::ServerOptions server_options{.listen = config.listen,
+                                     .certificates = certificates,
+                                     .insecure = options.insecure,
+                                     .max_connection_age = options.max_connection_age,
+                                     .metrics = &context.metrics,
+                                     .metric_prefix = kMetricPrefix};
+  if (config.tls) server_options.allowed_clients = config.tls->allowed_client_names;
+  server = TRY(grpc::Server::Start(std::move(server_options), std::move(services), *call_workers,
+                                   context.clock, context.log));
   return Status::Ok();
 }
 

@@ -26,6 +26,7 @@ struct ProviderOptions {
   std::string config_path;
   std::optional<std::string> metrics_addr;  // "": no HTTP server; unset: the file's, else :9090
   bool insecure = false;
+  Duration max_connection_age = std::chrono::hours(1);  // of a gRPC client; zero: no end
 
   // Cluster Autoscaler refreshes every 10 s; without one the provider does it itself, or a provider
   // that nobody has reached yet would never become ready to be reached.

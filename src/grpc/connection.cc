@@ -4,9 +4,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "base/strings.h"
 
 namespace coppice::grpc {
 namespace {
@@ -21,16 +24,35 @@ constexpr Duration kStuck = std::chrono::seconds(60);  // a client that reads no
 
 }  // namespace
 
-Connection::Connection(Socket socket, SslPtr tls, const Routes& routes, const Clock& clock,
-                       Http2Session::StartWaiting start_waiting, SessionLimits limits)
+Connection::Connection(Socket socket, SslPtr tls, Parts parts, SessionLimits limits,
+                       ConnectionTerms terms)
     : socket_(std::move(socket)),
       tls_(std::move(tls)),
-      clock_(clock),
+      clock_(parts.clock),
+      load_(parts.load),
+      terms_(terms),
       address_(PeerOf(socket_.fd())),
-      session_(routes, *this, clock, std::move(start_waiting), limits),
+      session_({.routes = parts.routes,
+                .caller = *this,
+                .clock = parts.clock,
+                .load = parts.load,
+                .start_waiting = std::move(parts.start_waiting)},
+               limits),
       handshaken_(tls_ == nullptr),
-      heard_(clock.Now()),
-      moved_(heard_) {}
+      born_(clock_.Now()),
+      heard_(born_),
+      moved_(born_) {
+  if (handshaken_) CheckName();
+}
+
+void Connection::CheckName() {
+  if (terms_.allowed_clients == nullptr || terms_.allowed_clients->empty()) return;
+  const auto known = [&](const auto& name) { return terms_.allowed_clients->contains(name); };
+  if (std::ranges::any_of(names_, known)) return;
+  session_.Forbid(PermissionDenied(
+      "client certificate " + (names_.empty() ? "without a name" : "'" + Join(names_, ", ") + "'") +
+      " is not in tls.allowedClientNames; add its name there or use another certificate"));
+}
 
 Connection::Progress Connection::TlsOutcome(int result) {
   switch (SSL_get_error(tls_.get(), result)) {
@@ -51,6 +73,8 @@ bool Connection::Handshake() {
   if (result == 1) {
     handshaken_ = true;
     names_ = ClientNames(tls_.get());
+    blocked_ = false;
+    CheckName();
     return true;
   }
   const Progress progress = TlsOutcome(result);
@@ -89,6 +113,11 @@ Connection::Progress Connection::Write(const char* bytes, size_t size, size_t& p
 
 bool Connection::OnReadable() {
   if (!handshaken_ && (!Handshake() || !handshaken_)) return problem_.empty() && !handshaken_;
+  // Answers would pile up here instead of there.
+  if (blocked_) {
+    if (!Flush()) return false;
+    if (blocked_) return true;
+  }
   thread_local std::string buffer(kReadBytes, '\0');
   has_more_ = false;
   for (int turn = 0;; ++turn) {
@@ -114,7 +143,7 @@ bool Connection::OnReadable() {
 }
 
 bool Connection::Flush() {
-  if (!handshaken_) return true;
+  if (!handshaken_) return !blocked_ || OnReadable();
   for (;;) {
     if (sent_ == pending_) {
       out_.clear();
@@ -124,7 +153,10 @@ bool Connection::Flush() {
       if (pending_ == 0) {
         blocked_ = false;
         moved_ = clock_.Now();
-        return !broken_ && !session_.done();
+        if (broken_) return false;
+        if (!session_.done()) return true;
+        if (problem_.empty()) problem_ = session_.complaint();
+        return false;
       }
     }
     size_t put = 0;
@@ -147,11 +179,15 @@ bool Connection::OnTick() {
                std::to_string(kHandshakeTime / std::chrono::seconds(1)) + " s";
     return false;
   }
-  if (blocked_ && now - moved_ > kStuck) {
+  if (blocked_) {  // and so it is not read either
+    if (now - moved_ <= kStuck) return true;
     problem_ = "the client does not read";
+    load_.Refuse(Refusal::kNotReading, Describe(this), problem_);
     return false;
   }
-  if (now - heard_ < kSilence) return true;
+  session_.Tick();
+  if (TooOld(now)) return false;
+  if (now - heard_ < kSilence) return Flush();
   if (!pinged_) {
     pinged_ = true;
     session_.Ping();
@@ -160,6 +196,19 @@ bool Connection::OnTick() {
   if (now - heard_ < kSilence + kPingTime) return true;
   problem_ = "the client has not answered a ping";
   return false;
+}
+
+// Tells it to go when its time has come, and says whether it has stayed too long after that.
+bool Connection::TooOld(TimePoint now) {
+  if (terms_.max_age <= Duration::zero() || now - born_ < terms_.max_age) return false;
+  if (!told_to_go_) {
+    told_to_go_ = true;
+    session_.GoAway();
+    return false;
+  }
+  if (now - born_ - terms_.max_age < terms_.age_grace) return false;
+  problem_ = "older than a connection may be, and its calls do not end";
+  return true;
 }
 
 }  // namespace coppice::grpc

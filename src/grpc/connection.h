@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,25 +15,45 @@
 
 namespace coppice::grpc {
 
+// What a connection is allowed beside the limits of its session.
+struct ConnectionTerms {
+  Duration max_age = Duration::zero();    // then it is told to go; zero: never
+  Duration age_grace = Duration::zero();  // and after that is cut
+  // Names of certificates, one of which the client must have; null or empty: any.
+  const std::set<std::string>* allowed_clients = nullptr;
+};
+
 class Connection final : public Caller {
  public:
-  Connection(Socket socket, SslPtr tls, const Routes& routes, const Clock& clock,
-             Http2Session::StartWaiting start_waiting, SessionLimits limits);
+  // What the server lends to every connection; all of it outlives them.
+  struct Parts {
+    const Routes& routes;
+    const Clock& clock;
+    ServerLoad& load;
+    Http2Session::StartWaiting start_waiting;
+  };
+  Connection(Socket socket, SslPtr tls, Parts parts, SessionLimits limits, ConnectionTerms terms);
 
-  // The socket has bytes or room. False: it is over, close.
+  // The socket has bytes or room. False: it is over, close. Who does not read what we send is not
+  // read either.
   bool OnReadable();
   bool Flush();
-  // Once in a while: pings a silent client, gives up one that does not answer. False: close.
+  // About once a second: pings a silent client, gives up one that does not answer, tells an old one
+  // to go. False: close.
   bool OnTick();
 
   Http2Session& session() { return session_; }
   int fd() const { return socket_.fd(); }
   bool wants_to_write() const { return blocked_; }
   // More is decrypted than was handled; the socket will not tell.
-  bool has_more() const { return has_more_; }
+  bool has_more() const { return has_more_ && !blocked_; }
   // Why it is over, for the log; empty: the client went in peace.
   const std::string& problem() const { return problem_; }
-  bool idle() const { return session_.calls() == 0 && pending_ == sent_; }
+  bool handshaken() const { return handshaken_; }
+  // Nothing would be lost by closing it.
+  bool idle() const {
+    return !handshaken_ || (session_.calls() == 0 && pending_ == sent_ && !session_.going_away());
+  }
 
   std::vector<std::string> Names() const override { return names_; }
   std::string Address() const override { return address_; }
@@ -40,6 +61,8 @@ class Connection final : public Caller {
  private:
   enum class Progress { kSome, kBlocked, kClosed };
   bool Handshake();
+  void CheckName();
+  bool TooOld(TimePoint now);
   Progress Read(char* buffer, size_t size, size_t& got);
   Progress Write(const char* bytes, size_t size, size_t& put);
   Progress TlsOutcome(int result);
@@ -47,6 +70,8 @@ class Connection final : public Caller {
   Socket socket_;
   SslPtr tls_;
   const Clock& clock_;
+  ServerLoad& load_;
+  const ConnectionTerms terms_;
   const std::string address_;
   std::vector<std::string> names_;
   Http2Session session_;
@@ -58,6 +83,8 @@ class Connection final : public Caller {
   bool has_more_ = false;
   bool broken_ = false;  // send what is there, then close
   bool pinged_ = false;
+  const TimePoint born_;
+  bool told_to_go_ = false;
   TimePoint heard_;  // last bytes from the client
   TimePoint moved_;  // last bytes to it, or nothing to send
   std::string problem_;

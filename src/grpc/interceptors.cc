@@ -5,10 +5,8 @@
 #include <atomic>
 #include <exception>
 #include <memory>
-#include <set>
 #include <utility>
-
-#include "base/strings.h"
+#include <vector>
 
 namespace coppice::grpc {
 namespace {
@@ -94,21 +92,6 @@ Handler WithMetrics(Handler next, std::string path, const InterceptorOptions& op
   };
 }
 
-Handler WithAllowedClients(Handler next, const InterceptorOptions& options) {
-  if (options.allowed_clients.empty()) return next;
-  const std::set<std::string> allowed(options.allowed_clients.begin(),
-                                      options.allowed_clients.end());
-  return [next = std::move(next), allowed](const Call& call) -> Answer {
-    const auto names = call.caller != nullptr ? call.caller->Names() : std::vector<std::string>{};
-    if (std::ranges::any_of(names, [&](const auto& name) { return allowed.contains(name); }))
-      return next(call);
-    return Status(
-        Code::kPermissionDenied,
-        "client certificate " + (names.empty() ? "without a name" : "'" + Join(names, ", ") + "'") +
-            " is not in tls.allowedClientNames; add its name there or use another certificate");
-  };
-}
-
 Handler WithRecovery(Handler next, std::string path, const InterceptorOptions& options) {
   return [next = std::move(next), path = std::move(path),
           &log = options.log](const Call& call) -> Answer {
@@ -135,8 +118,6 @@ Service Intercept(Service service, const InterceptorOptions& options) {
     // From the inside out. A crash becomes an answer first, so that the links around it count it
     // and log it as they do any other failure; the other way round it would be invisible to both.
     handler = WithRecovery(std::move(handler), path, options);
-    handler =
-        WithAllowedClients(std::move(handler), options);  // a refusal is counted and logged too
     handler = WithMetrics(std::move(handler), path, options);
     handler = WithLogging(std::move(handler), path, options);
     method.handler = std::move(handler);

@@ -1,10 +1,9 @@
-// What surrounds every handler of a server: who may call, what is counted, what is logged, and that
-// a crash ends as an answer.
+// What surrounds every handler of a server: what is counted, what is logged, and that a crash ends
+// as an answer. Who may call is the server's to ask, before it reads anything of a call.
 
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,8 +18,6 @@ struct InterceptorOptions {
   Metrics& metrics;
   std::string metric_prefix =
       "autoscaler_";  // + grpc_requests_total, grpc_request_duration_seconds
-  // Names of client certificates that may call; empty: everybody whose certificate was verified.
-  std::vector<std::string> allowed_clients;
 };
 
 // Puts the whole chain around every method of `service`. The references in `options` outlive the
@@ -30,7 +27,6 @@ Service Intercept(Service service, const InterceptorOptions& options);
 // The links, outermost first, as Intercept() orders them; each is usable alone in a test.
 Handler WithLogging(Handler next, std::string path, const InterceptorOptions& options);
 Handler WithMetrics(Handler next, std::string path, const InterceptorOptions& options);
-Handler WithAllowedClients(Handler next, const InterceptorOptions& options);
 Handler WithRecovery(Handler next, std::string path, const InterceptorOptions& options);
 
 }  // namespace coppice::grpc

@@ -26,13 +26,11 @@ class NamedCaller final : public Caller {
 
 class InterceptorsTest : public testing::Test {
  protected:
-  Answer Run(Handler handler, std::vector<std::string> allowed = {},
-             std::vector<std::string> names = {}) {
-    const InterceptorOptions options{
-        .clock = clock_, .log = log_, .metrics = metrics_, .allowed_clients = allowed};
+  Answer Run(Handler handler) {
+    const InterceptorOptions options{.clock = clock_, .log = log_, .metrics = metrics_};
     const Service service = Intercept(
         {.name = "p.S", .methods = {{.name = "M", .handler = std::move(handler)}}}, options);
-    const NamedCaller caller(std::move(names));
+    const NamedCaller caller({"autoscaler"});
     return service.methods[0].handler({.method = "/p.S/M", .request = "", .caller = &caller});
   }
 
@@ -67,21 +65,6 @@ TEST_F(InterceptorsTest, AnOrdinaryAnswerIsCountedAndNotLogged) {
 TEST_F(InterceptorsTest, AMethodThatIsNotOfferedIsNoNews) {
   Run([](const Call&) -> Answer { return Unimplemented("no prices"); });
   EXPECT_EQ(lines_, "");
-}
-
-TEST_F(InterceptorsTest, OnlyNamedClientsGetThrough) {
-  const auto yes = [](const Call&) -> Answer { return std::string("x"); };
-  EXPECT_TRUE(Run(yes, {"autoscaler"}, {"other", "autoscaler"}).status.ok());
-
-  const Answer refused = Run(yes, {"autoscaler"}, {"stranger"});
-  EXPECT_EQ(refused.status.code(), Code::kPermissionDenied);
-  EXPECT_THAT(refused.status.message(), HasSubstr("'stranger'"));
-  EXPECT_THAT(metrics_.Render(), HasSubstr("code=\"PermissionDenied\""));
-}
-
-TEST_F(InterceptorsTest, WithAnAllowListACallerWithoutANameIsRefused) {
-  const auto yes = [](const Call&) -> Answer { return std::string("x"); };
-  EXPECT_EQ(Run(yes, {"autoscaler"}).status.code(), Code::kPermissionDenied);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -26,6 +27,7 @@
 #include "grpc/reflection.h"
 #include "grpc/routes.h"
 #include "grpc/server_tls.h"
+#include "grpc/waiting_calls.h"
 
 namespace coppice::grpc {
 namespace {
@@ -34,60 +36,12 @@ namespace {
 constexpr uint64_t kListenTag = UINT64_MAX;
 constexpr uint64_t kWakeTag = UINT64_MAX - 1;
 
-bool IsLoopback(const std::string& listen) {
-  const std::string host = listen.substr(0, listen.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.rfind("127.", 0) == 0;
-}
-
-}  // namespace
-
-Status CheckListen(const ServerOptions& options) {
-  const std::string& listen = options.listen;
-  if (IsUnixAddress(listen)) {
-    if (options.certificates != nullptr) {
-      return InvalidArgument("listen: " + listen +
-                             " is a Unix socket, which needs no tls block; remove it");
-    }
-    return Status::Ok();
-  }
-  const size_t colon = listen.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : listen.substr(colon + 1);
-  const bool digits = !port.empty() && port.size() <= 5 &&
-                      std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits || std::stoi(port) > 65'535) {
-    return InvalidArgument("listen: '" + listen + "' is not host:port, :port or unix:/path");
-  }
-  if (options.certificates != nullptr) return Status::Ok();
-  if (!IsLoopback(listen)) {
-    return FailedPrecondition(
-        "listen: " + listen +
-        " would serve without TLS on the network, where anybody could delete machines; add a "
-        "tls block (certFile, keyFile, caFile), or listen on unix:/path");
-  }
-  if (!options.insecure) {
-    return FailedPrecondition("listen: " + listen +
-                              " has no tls block; plaintext on loopback needs the flag --insecure");
-  }
-  return Status::Ok();
-}
-
-namespace {
-
-constexpr size_t kMaxConnections = 1'000;
 constexpr int kTickMs = 1'000;
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
 Route ToRoute(const Service& service, const Method& method) {
   return {.path = service.PathOf(method), .unary = method.handler, .waits = method.waits};
 }
-
-// Who called, for a handler on a worker that may outlive the connection.
-struct KeptCaller final : Caller {
-  std::vector<std::string> names;
-  std::string address;
-  std::vector<std::string> Names() const override { return names; }
-  std::string Address() const override { return address; }
-};
 
 }  // namespace
 
@@ -96,16 +50,24 @@ struct Server::State {
   State(ServerOptions o, std::vector<Service> s, Workers& w, const Clock& c, const Log& l)
       : options(std::move(o)),
         services(std::move(s)),
-        workers(w),
         clock(c),
         log(l),
+        load({.max_bytes = options.max_held_bytes != 0 ? options.max_held_bytes
+                                                       : 3 * options.max_message_bytes,
+              .metrics = options.metrics,
+              .metric_prefix = options.metric_prefix},
+             clock, log),
+        allowed_clients(options.allowed_clients.begin(), options.allowed_clients.end()),
+        waiting(w, clock, load, [this] { Wake(); }),
         health(NamesOf(services)) {}
 
   ServerOptions options;
   const std::vector<Service> services;
-  Workers& workers;
   const Clock& clock;
   const Log& log;
+  ServerLoad load;  // before the connections, which return to it what they hold
+  const std::set<std::string> allowed_clients;
+  WaitingCalls waiting;
   Health health;
   Routes routes;
   std::optional<ServerContexts> contexts;
@@ -123,15 +85,8 @@ struct Server::State {
   uint64_t last_number = 0;
   std::set<uint64_t> hungry;  // have decrypted bytes that were not handled yet
 
-  struct LateAnswer {
-    uint64_t connection = 0;
-    int32_t stream = 0;
-    Answer answer;
-  };
   std::mutex mutex;
-  std::vector<LateAnswer> late;  // guarded by mutex, as all below
-  size_t running = 0;            // handlers on workers
-  bool stop = false;
+  bool stop = false;  // guarded by mutex, as what is below
   TimePoint stop_at;
 
   static std::vector<std::string> NamesOf(const std::vector<Service>& services) {
@@ -144,8 +99,9 @@ struct Server::State {
   void Run();
   void Accept();
   void ListenTo(bool waiting_clients);
-  void StartWaiting(uint64_t number, int32_t stream, const Route& route, std::string request,
-                    Deadline deadline);
+  bool MakeRoom();
+  void Admit(Socket socket, SslPtr tls);
+  Duration AgeOf(uint64_t number) const;
   void TakeLateAnswers();
   void Watch(uint64_t number, Connection& connection);
   void Drop(uint64_t number);
@@ -230,6 +186,7 @@ void Server::State::Run() {
       for (auto it = connections.begin(); it != connections.end();) {
         const uint64_t number = (it++)->first;
         connections.at(number)->session().GoAway();
+        connections.at(number)->session().EndStreams(Unavailable("the server stops"));
         Serve(number, false);
       }
     }
@@ -244,7 +201,7 @@ bool Server::State::Finished() {
       std::ranges::all_of(connections, [](const auto& entry) { return entry.second->idle(); });
   const std::lock_guard lock(mutex);
   if (!all_idle && clock.Now() >= stop_at) connections.clear();
-  return running == 0 && late.empty() && (all_idle || connections.empty());
+  return waiting.idle() && (all_idle || connections.empty());
 }
 
 void Server::State::ListenTo(bool waiting_clients) {
@@ -265,8 +222,9 @@ void Server::State::Accept() {
       accept_again = Later(clock.Now(), kAcceptPause);
       return ListenTo(false);
     }
-    if (connections.size() >= kMaxConnections) {
-      log.Warning("connection refused: too many", {{"limit", kMaxConnections}});
+    if (connections.size() >= options.max_connections && !MakeRoom()) {
+      load.Refuse(Refusal::kConnections, PeerOf(socket.fd()),
+                  "there are " + std::to_string(connections.size()) + " connections");
       continue;
     }
     const int on = 1;
@@ -280,55 +238,51 @@ void Server::State::Accept() {
       }
       tls = std::move(made).value();
     }
-    const uint64_t number = ++last_number;
-    const int fd = socket.fd();
-    auto connection = std::make_unique<Connection>(
-        std::move(socket), std::move(tls), routes, clock,
-        [this, number](int32_t stream, const Route& route, std::string request, Deadline deadline) {
-          StartWaiting(number, stream, route, std::move(request), deadline);
-        },
-        SessionLimits{.max_message_bytes = options.max_message_bytes});
-    connections.emplace(number, std::move(connection));
-    epoll_event event{.events = EPOLLIN, .data = {.u64 = number}};
-    ::epoll_ctl(epoll.fd(), EPOLL_CTL_ADD, fd, &event);
+    Admit(std::move(socket), std::move(tls));
   }
 }
 
-void Server::State::StartWaiting(uint64_t number, int32_t stream, const Route& route,
-                                 std::string request, Deadline deadline) {
-  auto caller = std::make_shared<KeptCaller>();
-  const Connection& connection = *connections.at(number);
-  caller->names = connection.Names();
-  caller->address = connection.Address();
-  {
-    const std::lock_guard lock(mutex);
-    ++running;
+// Who has not shown a certificate yet makes room for who may: the one that has taken longest.
+bool Server::State::MakeRoom() {
+  for (const auto& [number, connection] : connections) {
+    if (connection->handshaken()) continue;
+    load.Refuse(Refusal::kConnections, connection->Address(),
+                "no handshake yet, and others wait for the place");
+    Drop(number);
+    return true;
   }
-  const auto finish = [this, number, stream](Answer answer) {
-    const std::lock_guard lock(mutex);
-    late.push_back({number, stream, std::move(answer)});
-    --running;
-    Wake();  // under the lock: afterwards the server may be gone
-  };
-  auto shared_request = std::make_shared<const std::string>(std::move(request));
-  const Status queued = workers.Submit([finish, caller, shared_request, deadline, &route] {
-    finish(route.unary({.method = route.path,
-                        .request = *shared_request,
-                        .deadline = deadline,
-                        .caller = caller.get()}));
-  });
-  if (queued.ok()) return;
-  finish(Unavailable("the server is busy with calls of " + route.path + ": " + queued.message() +
-                     "; try again"));
+  return false;
+}
+
+// A tenth more or less, evenly spread over connections that come one after another.
+Duration Server::State::AgeOf(uint64_t number) const {
+  constexpr double kGolden = 0.6180339887498949;
+  const double part = std::fmod(static_cast<double>(number) * kGolden, 1.0);
+  return std::chrono::duration_cast<Duration>(options.max_connection_age * (0.9 + 0.2 * part));
+}
+
+void Server::State::Admit(Socket socket, SslPtr tls) {
+  const uint64_t number = ++last_number;
+  const int fd = socket.fd();
+  Connection::Parts parts{.routes = routes,
+                          .clock = clock,
+                          .load = load,
+                          .start_waiting = [this, number](WaitingCall call) {
+                            waiting.Start(number, *connections.at(number), std::move(call));
+                          }};
+  auto connection =
+      std::make_unique<Connection>(std::move(socket), std::move(tls), std::move(parts),
+                                   SessionLimits{.max_message_bytes = options.max_message_bytes},
+                                   ConnectionTerms{.max_age = AgeOf(number),
+                                                   .age_grace = options.connection_age_grace,
+                                                   .allowed_clients = &allowed_clients});
+  connections.emplace(number, std::move(connection));
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = number}};
+  ::epoll_ctl(epoll.fd(), EPOLL_CTL_ADD, fd, &event);
 }
 
 void Server::State::TakeLateAnswers() {
-  std::vector<LateAnswer> taken;
-  {
-    const std::lock_guard lock(mutex);
-    taken.swap(late);
-  }
-  for (LateAnswer& one : taken) {
+  for (WaitingCalls::Late& one : waiting.Take()) {
     const auto it = connections.find(one.connection);
     if (it != connections.end()) it->second->session().Answer(one.stream, std::move(one.answer));
   }
@@ -345,8 +299,8 @@ void Server::State::Serve(uint64_t number, bool readable) {
 }
 
 void Server::State::Watch(uint64_t number, Connection& connection) {
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = number}};
-  if (connection.wants_to_write()) event.events |= EPOLLOUT;
+  epoll_event event{.events = connection.wants_to_write() ? uint32_t{EPOLLOUT} : uint32_t{EPOLLIN},
+                    .data = {.u64 = number}};
   ::epoll_ctl(epoll.fd(), EPOLL_CTL_MOD, connection.fd(), &event);
 }
 
@@ -371,6 +325,7 @@ void Server::State::Tick() {
       Watch(number, *connection);
     }
   }
+  load.Publish(connections.size());
 }
 
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -406,7 +361,7 @@ void Server::Stop(Duration grace) {
   state_->Wake();
   state_->thread.join();
   // The last handler counts itself out while it still holds the lock.
-  const std::lock_guard lock(state_->mutex);
+  (void)state_->waiting.idle();
 }
 
 }  // namespace coppice::grpc

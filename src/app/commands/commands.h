@@ -18,6 +18,7 @@ struct ProviderCommand {
   std::string config;
   std::optional<std::string> metrics_addr;  // unset: the file's metricsListen, else :9090
   bool insecure = false;                    // plaintext on a loopback port
+  Duration max_connection_age = std::chrono::hours(1);
   LogLevel log_level = LogLevel::kInfo;
 };
 // Serves a cloud over externalgrpc until SIGTERM or SIGINT.

@@ -24,7 +24,8 @@ int RunProvider(const ProviderCommand& command, Plugins& plugins) {
   const auto provider = Provider::Start(
       {.config_path = command.config,
        .metrics_addr = command.metrics_addr,
-       .insecure = command.insecure},
+       .insecure = command.insecure,
+       .max_connection_age = command.max_connection_age},
       {.plugins = plugins, .clock = clock, .rng = rng, .log = log, .metrics = metrics});
   if (!provider.ok()) {
     log.Error("the provider cannot start", {{"error", provider.status().message()}});
