@@ -3,7 +3,8 @@
 # Go module proxy, into a cache folder. Nothing is built that is already there
 # in the wanted version.
 #
-#   ./build.sh [NAME...]      default: all
+#   ./build.sh [NAME...]        default: all
+#   ./build.sh --where NAME     where it is put
 #
 # The cache is COPPICE_UPSTREAM, or ~/.cache/coppice/upstream. Prints one line per binary: name, "built" or "cached", seconds, bytes.
 set -euo pipefail
@@ -38,10 +39,12 @@ build() {
   echo "$name built $(($(date +%s) - start)) $(stat -c %s "$cache/bin/$name")"
 }
 
+if [[ ${1:-} == --where ]]; then echo "$cache/bin/$2"; exit; fi
 all=(pki etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok)
 for name in "${@:-${all[@]}}"; do
   case $name in
     pki) build pki pki . "" ;;
+    grpc-client) build grpc-client grpc_client . "" ;;  # for test/interop; no part of the control plane
     etcd) build etcd etcd go.etcd.io/etcd/server/v3 "" ;;
     kwok) build kwok kwok sigs.k8s.io/kwok/cmd/kwok "" ;;
     kube-apiserver | kube-controller-manager | kube-scheduler | kubectl)
