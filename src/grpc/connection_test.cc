@@ -18,16 +18,7 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 
 std::string CallOf(uint32_t id, std::string_view path) {
-  const auto literal = [](std::string_view name, std::string_view value) {
-    std::string field(1, '\0');
-    field += static_cast<char>(name.size());
-    field += name;
-    field += static_cast<char>(value.size());
-    return field.append(value);
-  };
-  return Frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, id,
-               literal(":method", "POST") + literal(":scheme", "https") + literal(":path", path) +
-                   literal(":authority", "x") + literal("content-type", "application/grpc")) +
+  return Frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, id, CallHeaders(path)) +
          Frame(NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, id, Framed(""));
 }
 

@@ -8,13 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/fake_clock.h"
+#include "grpc/abuse_rig.h"
 #include "grpc/framing.h"
-#include "grpc/health.h"
-#include "grpc/http2_session.h"
-#include "grpc/reflection.h"
 #include "reflection.pb.h"
-#include "test/support/http2_client.h"
 
 namespace coppice::grpc {
 namespace {
@@ -25,7 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::Le;
 using ::testing::SizeIs;
 
-constexpr size_t kMaxHeld = 1'000'000;
 const std::string kReflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
 std::string ReflectionRequest() {
@@ -34,59 +29,7 @@ std::string ReflectionRequest() {
   return Framed(request.SerializeAsString());
 }
 
-std::string Repeat(const std::string& text, size_t times) {
-  std::string all;
-  while (times-- > 0) all += text;
-  return all;
-}
-
-class Http2AbuseTest : public testing::Test {
- protected:
-  Http2AbuseTest() {
-    routes_.Add({.path = "/test.Echo/Echo", .unary = [this](const Call& call) -> Answer {
-                   ++calls_;
-                   return std::string(call.request);
-                 }});
-    routes_.Add({.path = "/test.Echo/Big",
-                 .unary = [](const Call&) -> Answer { return std::string(90'000, 'b'); }});
-    routes_.Add({.path = "/test.Echo/Wait", .unary = nullptr, .waits = true});
-    health_.AddTo(routes_);
-    AddReflection(routes_, {"grpc.health.v1.Health"});
-  }
-
-  std::unique_ptr<Http2Session> Session(SessionLimits limits = {.max_message_bytes = 400'000}) {
-    return std::make_unique<Http2Session>(
-        Http2Session::Parts{.routes = routes_,
-                            .caller = caller_,
-                            .clock = clock_,
-                            .load = load_,
-                            .start_waiting =
-                                [this](WaitingCall call) {
-                                  load_.Return(call.held);
-                                  waiting_.push_back(std::move(call.given_up));
-                                }},
-        limits);
-  }
-
-  void Ticks(Http2Session& session, int n) {
-    for (int i = 0; i < n; ++i) {
-      clock_.Advance(std::chrono::seconds(1));
-      session.Tick();
-    }
-  }
-
-  FakeClock clock_;
-  std::string lines_;
-  Log log_{clock_, [this](std::string_view line) { lines_ += line; }, LogFormat::kJson};
-  Metrics metrics_;
-  ServerLoad load_{
-      {.max_bytes = kMaxHeld, .metrics = &metrics_, .metric_prefix = "p_"}, clock_, log_};
-  Somebody caller_;
-  Health health_{{"test.Echo"}};
-  Routes routes_;
-  int calls_ = 0;
-  std::vector<std::shared_ptr<const std::atomic<bool>>> waiting_;
-};
+using Http2AbuseTest = AbuseTest;
 
 // ---- What is held for a client that does not read
 
@@ -205,150 +148,10 @@ TEST_F(Http2AbuseTest, ARequestThatDoesNotComeToItsEndIsGivenUp) {
   EXPECT_EQ(load_.refused(Refusal::kSlowRequest), 1U);
 }
 
-// ---- Frames that ask for nothing
-
-class FloodTest : public Http2AbuseTest {
- protected:
-  // Sends `frame` until the session has had enough, with nothing read in between; how many it took.
-  int Flood(const std::function<std::string(int)>& frame, int most = 100'000) {
-    session_ = Session();
-    EXPECT_OK(session_->Receive(kHello));
-    for (int i = 0; i < most; ++i) {
-      problem_ = session_->Receive(frame(i));
-      std::string out;
-      session_->Pull(out, 1 << 20);
-      for (const FrameSeen& seen : FramesOf(out)) {
-        if (seen.type == NGHTTP2_GOAWAY) goaway_ = seen.payload;
-      }
-      if (!problem_.ok()) return i;
-    }
-    return most;
-  }
-  void ExpectCalmness(const std::string& why) const {
-    EXPECT_EQ(problem_, ResourceExhausted(why));
-    ASSERT_GT(goaway_.size(), 8U);
-    EXPECT_EQ(goaway_.substr(4, 4), Number(NGHTTP2_ENHANCE_YOUR_CALM));
-    EXPECT_EQ(goaway_.substr(8), why);
-    EXPECT_EQ(load_.refused(Refusal::kFlood), 1U);
-  }
-
-  std::unique_ptr<Http2Session> session_;
-  Status problem_;
-  std::string goaway_;
-};
-
-TEST_F(FloodTest, Pings) {
-  EXPECT_LE(Flood([](int) { return Frame(NGHTTP2_PING, 0, 0, "12345678"); }), 250);
-  ExpectCalmness("too many PING frames");
-}
-
-TEST_F(FloodTest, Settings) {
-  EXPECT_LE(Flood([](int) { return Frame(NGHTTP2_SETTINGS, 0, 0, ""); }), 250);
-  ExpectCalmness("too many SETTINGS frames");
-}
-
-TEST_F(FloodTest, Priorities) {
-  EXPECT_LE(Flood([](int) { return Frame(NGHTTP2_PRIORITY, 0, 1, Number(0) + "\x10"); }), 250);
-  ExpectCalmness("too many PRIORITY frames");
-}
-
-// The headers of a call, as literals that leave no trace in the table.
-std::string CallHeaders() {
-  const auto literal = [](std::string_view name, std::string_view value) {
-    std::string field(1, '\0');
-    field += static_cast<char>(name.size());
-    field += name;
-    field += static_cast<char>(value.size());
-    return field.append(value);
-  };
-  return literal(":method", "POST") + literal(":scheme", "https") +
-         literal(":path", "/test.Echo/Wait") + literal(":authority", "x") +
-         literal("content-type", "application/grpc");
-}
-
-// CVE-2023-44487: a call and its reset, and again.
-TEST_F(FloodTest, RapidResets) {
-  const std::string headers = CallHeaders();
-  EXPECT_LE(Flood([&](int i) {
-              const auto id = static_cast<uint32_t>(2 * i + 1);
-              return Frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, id, headers) +
-                     Frame(NGHTTP2_RST_STREAM, 0, id, Number(NGHTTP2_CANCEL));
-            }),
-            1'100);
-  ExpectCalmness("too many RST_STREAM frames");
-  EXPECT_LE(session_->calls(), 1U) << "but for the last, they are gone";
-  session_.reset();
-  EXPECT_EQ(load_.held(), 0U);
-}
-
-TEST_F(FloodTest, EmptyData) {
-  const std::string headers = CallHeaders();
-  EXPECT_LE(Flood([&](int i) {
-              return i == 0 ? Frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, 1, headers)
-                            : Frame(NGHTTP2_DATA, 0, 1, "");
-            }),
-            250);
-  ExpectCalmness("too many empty DATA frames");
-}
-
-// CVE-2024-28182: a header block that never ends.
-TEST_F(FloodTest, Continuations) {
-  EXPECT_LE(Flood([](int i) {
-              return i == 0 ? Frame(NGHTTP2_HEADERS, 0, 1, "")
-                            : Frame(NGHTTP2_CONTINUATION, 0, 1, std::string(1, '\0') + "\1a\1b");
-            }),
-            10);
-  EXPECT_THAT(problem_.message(), HasSubstr("CONTINUATION"));
-  EXPECT_EQ(load_.refused(Refusal::kFlood), 1U);
-}
-
-TEST_F(FloodTest, ManySettingsInOneFrameEndTheConnection) {
-  session_ = Session();
-  ASSERT_OK(session_->Receive(kHello));
-  (void)session_->Receive(
-      Frame(NGHTTP2_SETTINGS, 0, 0, Repeat(std::string("\0\4\0\1\0\0", 6), 100)));
-  std::string out;
-  session_->Pull(out, 1 << 20);
-  EXPECT_TRUE(session_->done());
-  EXPECT_THAT(session_->complaint(), HasSubstr("SETTINGS"));
-}
-
-// Acks that pile up because the client does not read.
-TEST_F(FloodTest, PingsWithoutReadingAnyAnswer) {
-  session_ = Session();
-  ASSERT_OK(session_->Receive(kHello));
-  Status problem;
-  int sent = 0;
-  for (; sent < 10'000 && problem.ok(); ++sent)
-    problem = session_->Receive(Frame(NGHTTP2_PING, 0, 0, "12345678"));
-  EXPECT_LE(sent, 250);
-  EXPECT_FALSE(problem.ok());
-}
-
-TEST_F(FloodTest, WhoReadsAnswersMayPingOncePerAnswer) {
-  const auto session = Session();
-  Http2Client client(*session);
-  for (int i = 0; i < 2'000; ++i) {
-    ASSERT_EQ(client.Request("/test.Echo/Echo", Framed("x")).body, Framed("x"));
-    client.Ping();
-  }
-  EXPECT_EQ(load_.refused(Refusal::kFlood), 0U);
-}
-
-TEST_F(FloodTest, WhoGivesUpACallNowAndThenIsNotTakenForAFlood) {
-  const auto session = Session();
-  Http2Client client(*session);
-  for (int i = 0; i < 3'000; ++i) {
-    client.Reset(client.Request("/test.Echo/Wait", Framed("x")));
-    clock_.Advance(std::chrono::milliseconds(25));
-  }
-  EXPECT_EQ(load_.refused(Refusal::kFlood), 0U);
-}
-
 TEST_F(Http2AbuseTest, MoreStreamsThanAllowedAreNotTaken) {
   const auto session = Session({.max_message_bytes = 100'000, .max_streams = 10});
   ASSERT_OK(session->Receive(kHello));
-  const std::string headers = CallHeaders();
+  const std::string headers = CallHeaders("/test.Echo/Wait");
   std::string all;
   for (uint32_t id = 1; id < 200; id += 2)
     all += Frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, id, headers);
@@ -420,8 +223,9 @@ TEST_F(Http2AbuseTest, GoAwayComesInTwoStepsAndWhatWasSentInBetweenIsServed) {
   EXPECT_EQ(frames[1].type, NGHTTP2_PING);
 
   // Sent before the client had read that.
-  ASSERT_OK(session->Receive(Frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, 1, CallHeaders()) +
-                             Frame(NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, 1, Framed("x"))));
+  ASSERT_OK(session->Receive(
+      Frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, 1, CallHeaders("/test.Echo/Wait")) +
+      Frame(NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, 1, Framed("x"))));
   ASSERT_THAT(waiting_, SizeIs(1));
   ASSERT_OK(session->Receive(Frame(NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0, frames[1].payload)));
   EXPECT_FALSE(session->going_away());
