@@ -160,6 +160,17 @@ TEST_F(Http2AbuseTest, MoreStreamsThanAllowedAreNotTaken) {
   EXPECT_LE(load_.held(), 50'000U);
 }
 
+TEST_F(Http2AbuseTest, HeadersThatDoNotEndAreNoCallYet) {
+  const auto session = Session();
+  ASSERT_OK(
+      session->Receive(kHello + Frame(NGHTTP2_HEADERS, 0, 1, CallHeaders("/test.Echo/Wait"))));
+  Ticks(*session, 100);
+  EXPECT_EQ(session->calls(), 1U);
+  ASSERT_OK(session->Receive(Frame(NGHTTP2_CONTINUATION, NGHTTP2_FLAG_END_HEADERS, 1, "") +
+                             Frame(NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, 1, Framed("x"))));
+  EXPECT_THAT(waiting_, SizeIs(1));
+}
+
 // ---- Who may call
 
 TEST_F(Http2AbuseTest, WhoIsNotAllowedGetsNothingFromHealthAndReflectionEither) {

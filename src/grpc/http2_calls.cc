@@ -67,25 +67,24 @@ void Http2Session::State::SettleOut(Stream& stream) {
 }
 
 void Http2Session::State::Open(Stream& stream) {
+  // Not kept: a thousand open calls would hold their paths beside what they are charged for.
+  const std::string path = std::exchange(stream.path, {});
   if (!forbidden.ok()) {
-    Complain(Refusal::kNotAllowed, stream.path);
+    Complain(Refusal::kNotAllowed, path);
     return Refuse(stream, "200", forbidden);
   }
   if (!stream.is_post || !stream.is_grpc)
     return Refuse(stream, stream.is_post ? "415" : "405",
                   InvalidArgument("this is a gRPC server: POST with content-type "
                                   "application/grpc"));
-  stream.route = routes.Find(stream.path);
+  stream.route = routes.Find(path);
   if (stream.route == nullptr)
-    return Refuse(stream, "200", Unimplemented("no method " + stream.path + " here"));
+    return Refuse(stream, "200", Unimplemented("no method " + path + " here"));
   if (stream.encoding == Encoding::kUnknown)
     return Refuse(stream, "200",
                   Unimplemented("messages are taken as they are or with gzip, and with no other "
                                 "grpc-encoding"));
-  if (!stream.timeout.empty()) {
-    if (const auto timeout = ParseTimeout(stream.timeout))
-      stream.deadline = Deadline::In(clock, *timeout);
-  }
+  if (stream.timeout) stream.deadline = Deadline::In(clock, *stream.timeout);
   if (!stream.route->stream) return;
   if (!ending.ok()) return Refuse(stream, "200", ending);
   stream.handler = stream.route->stream(stream);
@@ -93,7 +92,7 @@ void Http2Session::State::Open(Stream& stream) {
 
 void Http2Session::State::TakeBody(Stream& stream, std::string_view data) {
   if (!HoldBody(stream, data.size())) {
-    Complain(Refusal::kBytes, stream.path);
+    Complain(Refusal::kBytes, stream.route->path);
     return GiveUp(stream, Full());
   }
   stream.body += data;
@@ -184,7 +183,7 @@ void Http2Session::State::RequestComplete(Stream& stream) {
   if (stream.body.size() < kPrefix || stream.body.size() != kPrefix + LengthOf(stream.body))
     return Respond(stream, Internal("the request ended before its message"));
   if (stream.deadline.at != TimePoint::max() && stream.deadline.Passed(clock)) {
-    Complain(Refusal::kExpired, stream.path);
+    Complain(Refusal::kExpired, stream.route->path);
     return Respond(stream, DeadlineExceeded("the deadline passed while the request was sent"));
   }
   Run(stream);
@@ -228,7 +227,7 @@ void Http2Session::State::Respond(Stream& stream, grpc::Answer answer) {
   if (!answer.status.ok()) return Refuse(stream, "200", answer.status);
   const size_t cost = Outgoing::CostOf(answer.bytes);
   if (!load.Take(cost)) {
-    Complain(Refusal::kBytes, stream.path);
+    Complain(Refusal::kBytes, stream.route->path);
     return Refuse(stream, "200",
                   ResourceExhausted("too many answers wait to be read: at most " +
                                     std::to_string(load.max_bytes()) + " bytes; try again"));
@@ -271,7 +270,7 @@ void Http2Session::State::GiveUp(Stream& stream, const Status& status) {
 void Http2Session::State::CutOff(Stream& stream, Refusal reason, std::string_view why) {
   if (stream.cut) return;
   stream.cut = true;
-  Complain(reason, stream.path + ": " + std::string(why));
+  Complain(reason, stream.route->path + ": " + std::string(why));
   stream.out.Clear();
   SettleOut(stream);
   ReleaseBody(stream, stream.body_held);
@@ -279,9 +278,9 @@ void Http2Session::State::CutOff(Stream& stream, Refusal reason, std::string_vie
 }
 
 void Http2Session::State::TickStream(Stream& stream) {
-  if (stream.cut) return;
+  if (stream.cut || stream.route == nullptr) return;  // refused, or its headers are still coming
   if (!stream.answered && stream.handler == nullptr && tick - stream.opened > kRequestTicks) {
-    Complain(Refusal::kSlowRequest, stream.path);
+    Complain(Refusal::kSlowRequest, stream.route->path);
     return GiveUp(stream, DeadlineExceeded("the request was not complete within " +
                                            std::to_string(kRequestTicks) + " s"));
   }

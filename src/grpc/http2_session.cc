@@ -118,7 +118,7 @@ int Http2Session::State::OnHeader(nghttp2_session* session, const nghttp2_frame*
   } else if (key == "content-type") {
     stream->is_grpc = text.rfind("application/grpc", 0) == 0;
   } else if (key == "grpc-timeout") {
-    stream->timeout = text;
+    stream->timeout = ParseTimeout(text);
   } else if (key == "grpc-encoding") {
     stream->encoding = text == "identity" ? Encoding::kIdentity
                        : text == "gzip"   ? Encoding::kGzip

@@ -27,9 +27,9 @@ struct Http2Session::State {
 
     State& session;
     const int32_t id;
-    const Route* route = nullptr;
-    std::string path;
-    std::string timeout;
+    const Route* route = nullptr;  // of every call that was not refused at once
+    std::string path;              // until the headers are in
+    std::optional<Duration> timeout;
     Deadline deadline;
     bool is_post = false;
     bool is_grpc = false;
