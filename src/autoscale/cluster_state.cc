@@ -324,6 +324,9 @@ void ClusterState::RefreshInstances() {
   instances_cache_.clear();
   for (const auto& group : groups_.Groups()) {
     auto instances = groups_.Instances(group.id);
+    // A failure counts as no machines, as upstream has it; but before the first pass the cloud has
+    // not been asked yet.
+    if (!instances.ok() && group_ids_.empty()) continue;
     instances_cache_[group.id] =
         Share(instances.ok() ? std::move(*instances) : std::vector<cloud::Instance>());
   }

@@ -177,6 +177,21 @@ TEST_F(ClusterStateTest, AGroupThatLostMoreThanIsAllowedIsUnhealthy) {
   EXPECT_FALSE(state.GroupHealthy("another"));
 }
 
+// 45% of twenty nodes are nine.
+TEST_F(ClusterStateTest, AsManyUnreadyNodesAsThePercentageAreAllowedAndNotOneMore) {
+  SetTarget(20);
+  for (int i = 0; i < 11; ++i) AddBoth("m" + std::to_string(i), true);
+  for (int i = 11; i < 20; ++i) AddBoth("m" + std::to_string(i), false);
+  Update();
+  EXPECT_TRUE(state.GroupHealthy("g"));
+  EXPECT_TRUE(state.ClusterHealthy());
+  nodes.erase(nodes.begin());  // its machine has to be somewhere: one more is missing
+  AddNode("m0", false);
+  Update();
+  EXPECT_FALSE(state.GroupHealthy("g"));
+  EXPECT_FALSE(state.ClusterHealthy());
+}
+
 TEST_F(ClusterStateTest, ThreeUnreadyNodesAreAlwaysAllowed) {
   SetTarget(3);
   for (int i = 0; i < 3; ++i) AddBoth("m" + std::to_string(i), false);

@@ -12,7 +12,6 @@ namespace coppice::autoscale {
 
 namespace {
 
-constexpr Duration kInstanceRefresh = std::chrono::minutes(2);
 // A process that has been away for longer has not seen what nodes were needed for meanwhile.
 constexpr Duration kMemoryLasts = std::chrono::minutes(10);
 constexpr Duration kBootGrace = std::chrono::hours(1);  // no cool-down at the start of the process
@@ -105,7 +104,8 @@ Engine::Engine(Parts parts)
                                 std::string_view group) { return NotOurs(node, group); }}) {
   const TimePoint start = parts_.executor.clock().Now();
   last_scale_up_ = last_delete_ = last_fail_ = start - kBootGrace;
-  next_instance_refresh_ = start;
+  if (!parts_.options.deviations.fresh_instances)
+    parts_.executor.Spawn(RefreshInstances(parts_.executor, watched_));
 }
 
 Memory Engine::Remember(TimePoint now) {
@@ -324,10 +324,6 @@ Task<bool> Engine::Observe(PassState& pass) {
     templates_.Replace(std::move(*processed));
   }
 
-  if (!parts_.options.deviations.fresh_instances && pass.now >= next_instance_refresh_) {
-    while (next_instance_refresh_ <= pass.now) next_instance_refresh_ += kInstanceRefresh;
-    state_.RefreshInstances();
-  }
   const auto findings = state_.Update(*pass.nodes, pass.now);
   if (!findings.ok()) {
     down_.ForgetUnneeded();

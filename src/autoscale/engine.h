@@ -78,6 +78,7 @@ class Engine {
  private:
   struct PassState;
 
+  static Task<void> RefreshInstances(Executor& executor, std::weak_ptr<ClusterState> of);
   PassView ViewOf(PassState& pass);
   void RegisterFailure(std::string_view group, int nodes, const cloud::MachineError& why,
                        TimePoint now);
@@ -159,7 +160,8 @@ class Engine {
   std::map<std::string, std::shared_ptr<const Order>> bought_for_;
   uint64_t orders_ = 0;
   bool taints_are_fresh_ = false;  // the process that set them was alive a moment ago
-  TimePoint next_instance_refresh_;
+  // For as long as the engine lives.
+  const std::shared_ptr<ClusterState> watched_{&state_, [](ClusterState*) {}};
   // --scale-down-delay-type-local.
   std::map<std::string, TimePoint> group_scaled_up_;
   std::map<std::string, TimePoint> group_scaled_down_;

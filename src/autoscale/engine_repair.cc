@@ -7,6 +7,23 @@
 
 namespace coppice::autoscale {
 
+namespace {
+constexpr Duration kInstanceRefresh = std::chrono::minutes(2);  // upstream's
+}  // namespace
+
+// Upstream's background refresh. By its own clock, not by the passes: what has come since the last
+// round is not known to a pass, however late that is.
+Task<void> Engine::RefreshInstances(Executor& executor, std::weak_ptr<ClusterState> of) {
+  for (;;) {
+    {
+      const std::shared_ptr<ClusterState> state = of.lock();
+      if (state == nullptr) co_return;
+      state->RefreshInstances();
+    }
+    co_await executor.Sleep(kInstanceRefresh);
+  }
+}
+
 // An all-or-nothing group loses all its machines or none.
 std::vector<cloud::NodeRef> Engine::WholeOrNothing(const std::string& group,
                                                    std::vector<cloud::NodeRef> nodes, bool& skip) {

@@ -321,14 +321,8 @@ report::ClusterStatus Engine::Status(const PassState& pass) {
   status.counts = CountsOf(state_.total());
   status.probed = pass.now;
   status.scale_down_probed = down_.last_evaluation();
-  std::map<std::string, int> candidates;
-  for (const std::string& name : down_.Unneeded()) {
-    const cluster::NodePtr node = parts_.world.FindNode(name);
-    const std::string group = node ? GroupOf(*node) : "";
-    if (group.empty()) continue;
-    ++candidates[group];
-    ++status.candidates;
-  }
+  std::map<std::string, int> candidates = down_.CandidatesByGroup();
+  for (const auto& [group, count] : candidates) status.candidates += group.empty() ? 0 : count;
   for (const cloud::GroupInfo& info : parts_.groups.Groups()) {
     if (slots_.async_node_groups && slots_.async_node_groups->IsUpcoming(info.id)) continue;
     report::GroupStatus group;

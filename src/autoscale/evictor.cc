@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/go_sort.h"
 #include "model/resources.h"
 #include "pack/pod_kinds.h"
 
@@ -56,15 +57,18 @@ std::vector<Evictor::Tier> Evictor::TiersOf(std::vector<cluster::PodPtr> must_go
     return {{options_.max_graceful_termination_sec, std::move(must_go), std::move(may_stay)}};
   }
   std::vector<DrainTier> config = options_.drain_priority_config;
-  std::ranges::sort(config, {}, &DrainTier::priority);
+  GoSort(config, [](const DrainTier& a, const DrainTier& b) { return a.priority < b.priority; });
   std::vector<Tier> tiers;
   for (const DrainTier& tier : config)
     tiers.push_back({tier.shutdown_grace_period_seconds, {}, {}});
-  // The highest tier that the pod's priority reaches; below the lowest, the lowest.
+  // The highest tier that the pod's priority reaches; below the lowest, the lowest. Of several
+  // tiers of one priority, as upstream finds them: the first for pods of just that priority, the
+  // last for those above it.
   const auto tier_of = [&](const model::Pod& pod) -> Tier& {
     const int32_t priority = model::PriorityOf(pod);
-    size_t at = 0;
-    while (at + 1 < config.size() && config[at + 1].priority <= priority) ++at;
+    const auto reached = std::ranges::lower_bound(config, priority, {}, &DrainTier::priority);
+    auto at = static_cast<size_t>(reached - config.begin());
+    if (at > 0 && (at == config.size() || config[at].priority > priority)) --at;
     return tiers[at];
   };
   for (cluster::PodPtr& pod : must_go) tier_of(*pod).must_go.push_back(std::move(pod));

@@ -112,6 +112,20 @@ TEST_F(EvictorTest, APodOfTheSameNameElsewhereIsItsSuccessor) {
   EXPECT_OK(Drain({pod}));
 }
 
+// As upstream looks them up: who has just that priority belongs to the first of them, who has a
+// higher one to the last.
+TEST_F(EvictorTest, OfTwoTiersOfOnePriorityEachHasItsPods) {
+  options.drain_priority_config = {{.priority = 10, .shutdown_grace_period_seconds = 7},
+                                   {.priority = 10, .shutdown_grace_period_seconds = 8},
+                                   {.priority = 20, .shutdown_grace_period_seconds = 9}};
+  EXPECT_OK(Drain(
+      {Pod("below", 5), Pod("equal", 10), Pod("above", 15), Pod("high", 20), Pod("highest", 30)}));
+  std::map<std::string, int64_t> grace;
+  for (const auto& eviction : writer.evictions) grace[eviction.pod] = eviction.grace;
+  EXPECT_EQ(grace, (std::map<std::string, int64_t>{
+                       {"below", 7}, {"equal", 7}, {"above", 8}, {"high", 9}, {"highest", 9}}));
+}
+
 TEST_F(EvictorTest, TiersGoOneAfterTheOther) {
   options.drain_priority_config = {{.priority = 0, .shutdown_grace_period_seconds = 10},
                                    {.priority = 100, .shutdown_grace_period_seconds = 20}};

@@ -103,8 +103,9 @@ void AddScaleDownFlags(FlagTable& t) {
                 "How long delay-deletion annotations are waited for.");
   t.AddDuration("node-deletion-batcher-interval", &Options::node_deletion_batcher_interval,
                 "Gather removals of a group for this long.");
-  t.AddDuration("node-deletion-candidate-ttl", &Options::node_deletion_candidate_ttl,
-                "Take over unneeded times from soft taints younger than this.");
+  t.AddDuration(
+      "node-deletion-candidate-ttl", &Options::node_deletion_candidate_ttl,
+      "Take over unneeded times from soft taints younger than this; needs --survive-restarts.");
   t.AddNumber("max-bulk-soft-taint-count", &Options::max_bulk_soft_taint_count,
               "Most soft taints set or removed in a pass; 0: none.");
   t.AddDuration("max-bulk-soft-taint-time", &Options::max_bulk_soft_taint_time,

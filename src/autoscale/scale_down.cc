@@ -43,6 +43,9 @@ ScaleDownPlanner::ScaleDownPlanner(Parts parts)
 
 void ScaleDownPlanner::Adopt(const std::vector<ListedNode>& nodes, bool taints_are_fresh,
                              TimePoint now) {
+  // Upstream means to do this for --node-deletion-candidate-ttl, too, but asks for the nodes before
+  // its view of them is filled, and finds none: there the timers of a new process start anew.
+  if (!parts_.options.deviations.survive_restarts) return;
   const Duration ttl = parts_.options.node_deletion_candidate_ttl;
   if (ttl == Duration::zero() && !taints_are_fresh) return;
   for (const ListedNode& of : nodes) {
@@ -361,6 +364,7 @@ void ScaleDownPlanner::UpdateUnneeded(TimePoint now, std::vector<Removable> remo
     updated.emplace_back(name, std::move(entry));
   }
   unneeded_ = std::move(updated);
+  forgotten_.clear();
 }
 
 void ScaleDownPlanner::Stays(const std::string& node, Unremovable reason, std::string detail) {

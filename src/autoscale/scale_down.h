@@ -95,7 +95,10 @@ class ScaleDownPlanner {
   // For the report: kinds of pods that nobody moves.
   PodTraits& traits() { return traits_; }
 
-  void ForgetUnneeded() { unneeded_.clear(); }
+  // Timers start anew. As upstream's, the order of candidates and what the status counts stay those
+  // of the last evaluation.
+  void ForgetUnneeded();
+  std::map<std::string, int> CandidatesByGroup() const;
   std::vector<std::string> Unneeded() const;  // in the order in which they were found
   const std::vector<report::StayingNode>& Staying() const { return staying_; }  // likewise
   std::optional<TimePoint> UnneededSince(std::string_view node) const;
@@ -197,6 +200,11 @@ class ScaleDownPlanner {
   pack::Placer placer_;
   TpuRequests tpus_;
   std::vector<std::pair<std::string, Entry>> unneeded_;  // in the order of the last evaluation
+  struct Candidate {
+    std::string node;
+    std::string group;
+  };
+  std::vector<Candidate> forgotten_;  // were in it, and no evaluation since
   struct Remembered {
     TimePoint until;
     uint64_t pods = 0;   // fingerprint of what was on the node

@@ -73,6 +73,19 @@ const report::Utilization* ScaleDownPlanner::UseOf(cluster::NodeIndex index) con
   return memory.judged_by_use == evaluation_ && memory.use ? &*memory.use : nullptr;
 }
 
+void ScaleDownPlanner::ForgetUnneeded() {
+  for (auto& [name, entry] : unneeded_)
+    forgotten_.push_back({std::move(name), std::move(entry.removable.group)});
+  unneeded_.clear();
+}
+
+std::map<std::string, int> ScaleDownPlanner::CandidatesByGroup() const {
+  std::map<std::string, int> counts;
+  for (const auto& [name, entry] : unneeded_) ++counts[entry.removable.group];
+  for (const Candidate& candidate : forgotten_) ++counts[candidate.group];
+  return counts;
+}
+
 std::vector<uint32_t> ScaleDownPlanner::Candidates(View& view,
                                                    const std::set<std::string>& delayed_groups) {
   held_.clear();
@@ -98,10 +111,12 @@ std::vector<uint32_t> ScaleDownPlanner::Candidates(View& view,
   };
   cluster::Snapshot& snapshot = parts_.world.snapshot();
   std::vector<uint8_t> unneeded_before(snapshot.node_bound(), 0);
-  for (const auto& [name, entry] : unneeded_) {
+  const auto was_unneeded = [&](const std::string& name) {
     const cluster::NodeIndex index = snapshot.FindNode(name);
     if (index != cluster::kNone) unneeded_before[index] = 1;
-  }
+  };
+  for (const auto& [name, entry] : unneeded_) was_unneeded(name);
+  for (const Candidate& candidate : forgotten_) was_unneeded(candidate.node);
   std::vector<Ranked> ranked;
   ranked.reserve(view.nodes.size());
   for (uint32_t place = 0; place < view.nodes.size(); ++place) {
@@ -131,6 +146,8 @@ std::vector<uint32_t> ScaleDownPlanner::Candidates(View& view,
         {place, (emptiness.empty ? 0 : 4) + (emptiness.waits ? 2 : 0) + (before ? 0 : 1)});
   }
   for (const auto& comparer : parts_.slots.scale_down_order) comparer->ResetState();
+  // Stable, other than upstream's: its nodes come out of a hash map, so that there ties have no
+  // order that could be followed.
   std::ranges::stable_sort(ranked, [&](const Ranked& a, const Ranked& b) {
     for (const auto& comparer : parts_.slots.scale_down_order) {
       const std::string& left = view.nodes[a.place].node->metadata.name;

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/go_sort.h"
 #include "model/resources.h"
 
 namespace coppice::autoscale {
@@ -207,16 +208,15 @@ SimilarityCheck SimilarityFrom(const Options& options, std::string_view cloud_pr
 Result<std::vector<GroupSize>> Balance(std::vector<GroupSize> groups, int new_nodes) {
   if (groups.empty()) return Internal("Can't balance scale up between 0 groups");
   int room = 0;
-  std::vector<std::pair<int, size_t>> order;  // by size, then as given
-  for (size_t i = 0; i < groups.size(); ++i) {
-    groups[i].planned = groups[i].current;
-    if (groups[i].current == groups[i].max) continue;
-    room += std::max(groups[i].max - groups[i].current, 0);
-    order.emplace_back(groups[i].current, i);
-  }
-  std::ranges::sort(order);
   std::vector<GroupSize> sorted;
-  for (const auto& [current, index] : order) sorted.push_back(groups[index]);
+  for (GroupSize& group : groups) {
+    group.planned = group.current;
+    if (group.current == group.max) continue;
+    room += std::max(group.max - group.current, 0);
+    sorted.push_back(std::move(group));
+  }
+  // Upstream's sort is not stable: above twelve groups its steps say who of equals is first.
+  GoSort(sorted, [](const GroupSize& a, const GroupSize& b) { return a.current < b.current; });
 
   // Before `open` stand the full groups. The cursor gives a node and moves on while the next group
   // is smaller, and starts again at the first open one otherwise. Who gets the remainder depends on

@@ -149,6 +149,28 @@ TEST(BalanceTest, GroupAboveItsMaximumIsLeftAlone) {
   EXPECT_EQ(Sizes({{"a", 5, 2}, {"b", 6, 8}}, 5), "b:8 ");
 }
 
+// Groups that are called by their place, and new sizes as upstream's code gave them with Go's own
+// sort. With twelve groups and fewer it is the first of equals in the list that gets a node.
+TEST(BalanceTest, AboveTwelveGroupsGosSortSaysWhichOfEqualsIsFirst) {
+  const auto sizes = [](const std::vector<int>& targets, int max, int new_nodes) {
+    std::vector<GroupSize> groups;
+    for (size_t i = 0; i < targets.size(); ++i)
+      groups.push_back({std::to_string(i), targets[i], max});
+    return Sizes(std::move(groups), new_nodes);
+  };
+  const std::vector<int> thirteen = {2, 1, 2, 1, 1, 2, 1, 2, 1, 2, 1, 1, 2};
+  EXPECT_EQ(sizes(thirteen, 9, 3), "6:2 1:2 3:2 ");
+  EXPECT_EQ(sizes(thirteen, 9, 10), "6:3 1:3 3:3 4:2 8:2 10:2 11:2 ");
+  std::vector<int> threes;
+  for (int i = 0; i < 24; ++i) threes.push_back(i * 7 % 3);
+  EXPECT_EQ(sizes(threes, 3, 5), "12:1 0:1 21:1 3:1 18:1 ");
+  threes.resize(12);
+  EXPECT_EQ(sizes(threes, 3, 2), "0:1 3:1 ");
+  std::vector<int> sixty;
+  for (int i = 0; i < 60; ++i) sixty.push_back(5 - i % 2);
+  EXPECT_EQ(sizes(sixty, 20, 4), "47:5 41:5 59:5 3:5 ");
+}
+
 TEST(BalanceTest, NoGroupsIsAnError) { EXPECT_FALSE(Balance({}, 1).ok()); }
 
 }  // namespace
