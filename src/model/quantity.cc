@@ -131,7 +131,7 @@ Result<Quantity> Quantity::Parse(std::string_view text) {
   const bool absurd =
       DigitsBeforePoint(parts, exponent_of_ten) > kMaxExponent && !HasOnlyZeros(parts);
   if (absurd && !binary) return Absurd(parts.negative, suffix.format);
-  BigDecimal big(INT64_MAX, 0);  // what an absurd amount with a binary suffix is cut to below
+  BigDecimal big(INT64_MAX, -1);  // enough for an absurd amount that is cut below: a binary one
   if (!absurd) {
     const CutDigits cut = DigitsThatMatter(parts, exponent_of_ten);
     big = BigDecimal::FromDigits(cut.digits, cut.digits_after_point);
