@@ -82,6 +82,7 @@ Result<std::unique_ptr<Assembly>> Assembly::Create(AssemblyParts parts) {
                                .expanders = *assembled->expanders,
                                .log = parts.log,
                                .view_age = std::move(parts.view_age),
+                               .oldest_kind = std::move(parts.oldest_kind),
                                .first_of_tie = parts.first_of_tie,
                                .processors = &assembled->processors});
   return std::unique_ptr<Assembly>(std::move(assembled));

@@ -32,6 +32,7 @@ struct AssemblyParts {
   cloud::NodeGroups* groups = nullptr;
   // How old the view of the cluster is; null: always fresh.
   std::function<Duration()> view_age = nullptr;
+  std::function<std::string()> oldest_kind = nullptr;  // that it is so old of
   // Who calls the API of a cloud that this program drives itself; null: threads of its own. On a
   // simulated clock nobody may wait for another thread: InlineWorkers.
   Workers* cloud_workers = nullptr;

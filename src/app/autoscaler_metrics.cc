@@ -289,6 +289,26 @@ void AutoscalerMetrics::ViewAge(Duration age) {
       .Set(std::chrono::duration<double>(age).count());
 }
 
+void AutoscalerMetrics::KindAge(const std::string& kind, Duration age) {
+  metrics_
+      .GetGauge("coppice_kind_age_seconds", "How long ago a kind was last known to be up to date",
+                {{"kind", kind}})
+      .Set(std::chrono::duration<double>(age).count());
+}
+
+void AutoscalerMetrics::Unreadable(const std::map<KindAndReason, int>& counts) {
+  constexpr const char* kName = "coppice_unreadable_objects";
+  constexpr const char* kHelp = "Objects that are there and cannot be read";
+  for (const KindAndReason& before : unreadable_) {
+    if (!counts.contains(before))
+      metrics_.GetGauge(kName, kHelp, {{"kind", before.first}, {"reason", before.second}}).Set(0);
+  }
+  for (const auto& [what, count] : counts) {
+    metrics_.GetGauge(kName, kHelp, {{"kind", what.first}, {"reason", what.second}}).Set(count);
+    unreadable_.insert(what);
+  }
+}
+
 void AutoscalerMetrics::Leads(bool leads) {
   metrics_.GetGauge("coppice_leader", "Whether this replica acts").Set(leads ? 1 : 0);
 }

@@ -35,6 +35,9 @@ class AutoscalerMetrics {
   void Evicted(bool succeeded);
   // Ours.
   void ViewAge(Duration age);
+  void KindAge(const std::string& kind, Duration age);  // any thread
+  using KindAndReason = std::pair<std::string, std::string>;
+  void Unreadable(const std::map<KindAndReason, int>& counts);
   void Leads(bool leads);
   void Lists(const std::string& kind, uint64_t lists, uint64_t watches, size_t objects);
 
@@ -60,6 +63,7 @@ class AutoscalerMetrics {
   const bool per_group_;
   std::map<std::string, std::set<std::string>> shown_;  // label values by name
   std::map<std::string, std::string> backoff_reasons_;  // by group, as shown
+  std::set<KindAndReason> unreadable_;                  // as shown
   std::map<std::string, MetricLabels> going_;           // nodes under deletion: labels
 };
 

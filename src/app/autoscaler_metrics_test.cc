@@ -214,5 +214,18 @@ TEST_F(AutoscalerMetricsTest, FailuresAreCountedByReasonAndByNode) {
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr(backed_off)));
 }
 
+TEST_F(AutoscalerMetricsTest, WhatCannotBeReadIsCountedByKindAndReason) {
+  AutoscalerMetrics numbers = Numbers();
+  numbers.Unreadable({{{"Pod", "quantity"}, 2}, {{"Node", "time"}, 1}});
+  numbers.KindAge("Pod", std::chrono::seconds(7));
+  std::string page = metrics_.Render();
+  EXPECT_THAT(page, HasSubstr("coppice_unreadable_objects{kind=\"Pod\",reason=\"quantity\"} 2"));
+  EXPECT_THAT(page, HasSubstr("coppice_unreadable_objects{kind=\"Node\",reason=\"time\"} 1"));
+  EXPECT_THAT(page, HasSubstr("coppice_kind_age_seconds{kind=\"Pod\"} 7"));
+  numbers.Unreadable({{{"Node", "time"}, 1}});
+  page = metrics_.Render();
+  EXPECT_THAT(page, HasSubstr("coppice_unreadable_objects{kind=\"Pod\",reason=\"quantity\"} 0"));
+}
+
 }  // namespace
 }  // namespace coppice::app

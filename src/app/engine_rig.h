@@ -93,7 +93,9 @@ class EngineRig : public testing::Test {
                                        .rng = rng_,
                                        .log = log_,
                                        .metrics = metrics_,
-                                       .groups = &groups_}));
+                                       .groups = &groups_,
+                                       .view_age = view_age_,
+                                       .oldest_kind = [] { return "Pod"; }}));
   }
   std::shared_ptr<const report::PassReport> Pass() {
     return executor_.BlockOn(assembly_->engine().Pass(clock_.Now()));
@@ -123,6 +125,7 @@ class EngineRig : public testing::Test {
   Log log_ = Log::Null();
   InlineWorkers inline_;
   test::AgreeingWriter writer_;
+  std::function<Duration()> view_age_;  // to be set before Assemble
   std::unique_ptr<Assembly> assembly_;
   Executor executor_{clock_};
 };

@@ -22,7 +22,8 @@ std::string HealthCheck::Trouble() const {
     return "Error: last activity more than " + FormatGoDuration(active) + " ago";
   if (success > max_failing)
     return "Error: last successful loop more than " + FormatGoDuration(success) + " ago";
-  return "";
+  const std::string stale = stale_kinds ? stale_kinds() : "";
+  return stale.empty() ? "" : "Error: " + stale;
 }
 
 }  // namespace coppice::app

@@ -1,10 +1,11 @@
 // HealthCheck: upstream's rules for /health-check. Not monitored: healthy. Monitored: a pass has to
 // have begun and one to have succeeded recently; until the first success the limits are longer.
-// Any thread.
+// Ours in addition: what decisions rest on has to have been read lately. Any thread.
 
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -26,6 +27,10 @@ class HealthCheck {
     last_activity_ = last_success_ = Now();
     started_ = true;
   }
+
+  // "" or which kinds have not been read for too long. Set before anybody asks; called from any
+  // thread.
+  std::function<std::string()> stale_kinds = nullptr;
 
   // "" or why not.
   std::string Trouble() const;

@@ -28,6 +28,7 @@
 #include "app/version.h"
 #include "base/on_worker.h"
 #include "base/promise.h"
+#include "base/strings.h"
 #include "grpc/library_log.h"
 #include "kube/feed.h"
 #include "kube/kube_writer.h"
@@ -130,6 +131,8 @@ class RealCluster {
     feed.config_map_namespace = flags_.options.namespace_;
     feed.config_map_name = "cluster-autoscaler-priority-expander";
     feed_ = std::make_unique<kube::ClusterFeed>(feed, world_, *client_, log_);
+    const autoscale::Deviations& ours = flags_.options.deviations;
+    if (ours.fuses) health_.stale_kinds = [this] { return feed_->StaleKinds(MaxViewAge()); };
     feed_->on_pending = [this](const model::Pod& pod) {
       if (trigger_.PodSeen(pod, clock_.Now())) Nudge();
     };
@@ -154,6 +157,7 @@ class RealCluster {
 
  private:
   bool Elects() const { return flags_.leader_elect && !flags_.dry_run; }
+  Duration MaxViewAge() const { return flags_.options.deviations.fuse_max_view_age; }
   bool WritesStatus() const { return flags_.options.write_status_configmap && !flags_.dry_run; }
 
   Status Serve() {
@@ -173,7 +177,13 @@ class RealCluster {
       const std::string trouble = health_.Trouble();
       response.status = trouble.empty() ? 200 : 500;
       response.body = trouble.empty() ? "OK" : trouble;
+    } else if (request.path == "/readyz") {
+      const std::string trouble = NotReady();
+      response.status = trouble.empty() ? 200 : 503;
+      response.body = trouble.empty() ? "ok" : trouble;
     } else if (request.path == "/metrics") {
+      // Here and not after a pass: it is when passes hang that one wants to know.
+      for (const auto& kind : feed_->Ages()) numbers_.KindAge(kind.kind, kind.age);
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
       response.body = metrics_.Render() + ProcessMetrics();
     } else if (request.path == "/explain") {
@@ -192,6 +202,16 @@ class RealCluster {
       response.body = "not found\n";
     }
     return response;
+  }
+
+  // Whether this replica sees the cluster, leader or not. On the server's thread.
+  std::string NotReady() const {
+    std::vector<std::string> missing;
+    for (const auto& kind : feed_->Ages()) {
+      if (!kind.synced) missing.push_back(kind.kind);
+    }
+    if (!missing.empty()) return "not read yet: " + Join(missing, ", ");
+    return feed_->StaleKinds(MaxViewAge());
   }
 
   void Fail(std::string_view what, const Status& why) {
@@ -268,7 +288,8 @@ class RealCluster {
                         .log = log_,
                         .metrics = metrics_,
                         .groups = guarded_.get(),
-                        .view_age = [this] { return feed_->view_age(); }};
+                        .view_age = [this] { return feed_->view_age(); },
+                        .oldest_kind = [this] { return feed_->oldest_kind(); }};
     auto assembly = Assembly::Create(std::move(parts));
     if (!assembly.ok()) co_return assembly.status();
     assembly_ = *std::move(assembly);
@@ -334,6 +355,7 @@ class RealCluster {
     numbers_.ViewAge(feed_->view_age());
     for (const auto& r : feed_->reflectors())
       numbers_.Lists(r->kind(), r->lists(), r->watches(), r->size());
+    TellUnreadable();
     if (!report.error.empty())
       log_.Error("the pass failed", {{"type", report.error_type}, {"error", report.error}});
     for (const report::ScaleUp& round : report.earlier_rounds) TellScaleUp(round);
@@ -350,6 +372,18 @@ class RealCluster {
                         {"scale_up", report::ToString(report.scale_up.result)},
                         {"scale_down", report::ToString(report.scale_down.result)},
                         {"unneeded", report.scale_down.unneeded.size()}});
+  }
+
+  void TellUnreadable() {
+    std::map<AutoscalerMetrics::KindAndReason, int> counts;
+    Reasons::Unreadable reasons;
+    for (const auto& [kind, name, why] : feed_->Unreadable()) {
+      ++counts[{kind, why.reason}];
+      if (kind == "Pod") reasons.pods[name] = why.what;
+      if (kind == "Node") reasons.nodes[name.substr(name.find('/') + 1)] = why.what;
+    }
+    numbers_.Unreadable(counts);
+    reasons_.CannotBeRead(std::move(reasons));
   }
 
   void TellScaleUp(const report::ScaleUp& scale_up) {

@@ -67,14 +67,29 @@ void Reasons::PassEnded(std::shared_ptr<const report::PassReport> report) {
   last_ = std::move(report);
 }
 
+void Reasons::CannotBeRead(Unreadable unreadable) {
+  const std::lock_guard lock(mutex_);
+  unreadable_ = std::move(unreadable);
+}
+
 net::ServerResponse Reasons::Answer(const net::ServerRequest& request) const {
+  const std::string* pod = request.Query("pod");
+  const std::string* node = request.Query("node");
   std::shared_ptr<const report::PassReport> last;
+  std::vector<std::string> unreadable;
   {
     const std::lock_guard lock(mutex_);
     last = last_;
+    if (pod != nullptr && unreadable_.pods.contains(*pod)) {
+      unreadable.push_back(
+          "cannot be read, so nothing is bought for it, and the node that it is on stays: " +
+          unreadable_.pods.at(*pod));
+    }
+    if (node != nullptr && unreadable_.nodes.contains(*node)) {
+      unreadable.push_back("cannot be read, so no pod is planned onto it and it stays: " +
+                           unreadable_.nodes.at(*node));
+    }
   }
-  const std::string* pod = request.Query("pod");
-  const std::string* node = request.Query("node");
   if ((pod == nullptr) == (node == nullptr))
     return Plain(400, "ask for ?pod=NAMESPACE/NAME or ?node=NAME\n");
   if (!last) return Plain(503, "no pass has ended yet; another replica may be leading\n");
@@ -87,6 +102,7 @@ net::ServerResponse Reasons::Answer(const net::ServerRequest& request) const {
   } else {
     lines = report::ExplainNode(*last, *node);
   }
+  lines.insert(lines.begin(), unreadable.begin(), unreadable.end());
   if (lines.empty()) return Plain(404, "the last pass had nothing to decide about it\n");
   return Plain(200, Join(lines, "\n") + "\n");
 }

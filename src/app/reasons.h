@@ -24,6 +24,13 @@ class Reasons {
   explicit Reasons(const Log& log) : log_(log) {}
 
   void PassEnded(std::shared_ptr<const report::PassReport> report);
+  // What is there and cannot be read, with what is wrong: pods as namespace/name, nodes by name.
+  // Replaces what was said before.
+  struct Unreadable {
+    std::map<std::string, std::string> pods;
+    std::map<std::string, std::string> nodes;
+  };
+  void CannotBeRead(Unreadable unreadable);
   net::ServerResponse Answer(const net::ServerRequest& request) const;
 
  private:
@@ -33,6 +40,7 @@ class Reasons {
   std::map<std::string, std::string> told_;  // node to what was said of it last
   mutable std::mutex mutex_;
   std::shared_ptr<const report::PassReport> last_;
+  Unreadable unreadable_;
 };
 
 }  // namespace coppice::app

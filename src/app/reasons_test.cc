@@ -46,6 +46,17 @@ class ReasonsTest : public testing::Test {
   Reasons reasons_{log_};
 };
 
+TEST_F(ReasonsTest, WhatCannotBeReadIsSaidUntilItCan) {
+  Pass({});
+  reasons_.CannotBeRead({.pods = {{"default/odd", "spec.overhead[cpu]: no quantity"}},
+                         .nodes = {{"n1", "spec.taints[0].timeAdded: a time out of range"}}});
+  EXPECT_THAT(Ask({{"pod", "default/odd"}}).body, HasSubstr("spec.overhead[cpu]: no quantity"));
+  EXPECT_THAT(Ask({{"node", "n1"}}).body, HasSubstr("a time out of range"));
+  EXPECT_EQ(Ask({{"pod", "default/other"}}).status, 404);
+  reasons_.CannotBeRead({});
+  EXPECT_EQ(Ask({{"pod", "default/odd"}}).status, 404);
+}
+
 TEST_F(ReasonsTest, WhatKeepsANodeIsToldOnceAndAgainWhenItIsSomethingElse) {
   EXPECT_THAT(Pass({Blocked("n1", "a")}), HasSubstr("default/a (NotEnoughPdb)"));
   EXPECT_EQ(Pass({Blocked("n1", "a")}), "");

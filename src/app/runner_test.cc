@@ -127,6 +127,18 @@ TEST(HealthCheckTest, FollowsUpstreamsRules) {
   EXPECT_THAT(health.Trouble(), HasSubstr("last successful"));
 }
 
+TEST(HealthCheckTest, AKindThatIsNotReadAnyMoreShows) {
+  FakeClock clock;
+  HealthCheck health({}, clock);
+  std::string stale;
+  health.stale_kinds = [&stale] { return stale; };
+  health.StartMonitoring();
+  health.Succeeded();
+  EXPECT_EQ(health.Trouble(), "");
+  stale = "Pod has not been read since noon";
+  EXPECT_EQ(health.Trouble(), "Error: Pod has not been read since noon");
+}
+
 TEST(StatusMapTest, IsUpstreamsYaml) {
   FakeClock clock;
   StatusMap map;

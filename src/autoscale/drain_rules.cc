@@ -42,6 +42,13 @@ std::optional<std::string_view> GroupOf(std::string_view api_version) {
   return api_version.substr(0, slash);
 }
 
+DrainVerdict Unreadable(const Pod& pod, const DrainContext&) {
+  if (!pod.metadata.unreadable) return Undefined();
+  return Block(BlockingReason::kUnreadable,
+               "pod " + NameOf(pod) + " cannot be read, so nobody knows whether it may go: " +
+                   pod.metadata.unreadable->what);
+}
+
 DrainVerdict Mirror(const Pod& pod, const DrainContext&) {
   return IsMirrorPod(pod) ? Skip() : Undefined();
 }
@@ -177,6 +184,8 @@ std::string_view ToString(BlockingReason reason) {
       return "NotEnoughPdb";
     case BlockingReason::kUnexpectedError:
       return "UnexpectedError";
+    case BlockingReason::kUnreadable:
+      return "Unreadable";
   }
   return "";
 }
@@ -229,7 +238,8 @@ std::vector<DrainRule> DefaultDrainRules(const DrainOptions& options) {
     bool applies = true;
   };
   const Entry all[] = {
-      {{"Mirror", Mirror}},  // the kubelet owns it: first, nothing else may judge it
+      {{"Unreadable", Unreadable}},            // first: the others judge by fields that it may lack
+      {{"Mirror", Mirror}},                    // the kubelet owns it: nothing below may judge it
       {{"LongTerminating", LongTerminating}},  // as good as gone, whatever it was
       {{"ReplicaCount", replica_count},
        known_kinds},                     // before DaemonSet: a DaemonSet pod can be an orphan, too

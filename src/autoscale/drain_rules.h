@@ -1,6 +1,6 @@
 // Drain rules: what happens to each pod of a node that is to go, and whether one of them keeps it.
 //
-// Twelve rules, asked in the order of one list (DefaultDrainRules); the first that has an opinion
+// Thirteen rules, asked in the order of one list (DefaultDrainRules); the first that has an opinion
 // decides. A pod without one is movable. Pure: reads pods, controllers and budgets, changes
 // nothing.
 
@@ -38,6 +38,7 @@ enum class BlockingReason {
   kUnmovableKubeSystemPod,
   kNotEnoughPdb,
   kUnexpectedError,
+  kUnreadable,  // ours
 };
 std::string_view ToString(BlockingReason reason);  // upstream's spelling
 

@@ -103,6 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, DrainRulesTest,
     testing::ValuesIn(std::vector<Case>{
         {"OrdinaryPodMoves", OwnedBy("ReplicaSet"), kUndefined, ""},
+        {"UnreadablePodBlocks",
+         With(SafeToEvict("true"),
+              [](Pod& p) { p.metadata.unreadable = model::Unreadable{.what = "spec: odd"}; }),
+         kBlock, "Unreadable", BlockingReason::kUnreadable},
         {"MirrorPodStays", Annotated("kubernetes.io/config.mirror", ""), kSkip, "Mirror"},
         {"LongGoneIsIgnored", Terminating(std::chrono::seconds(61), 30), kSkip, "LongTerminating"},
         {"NotLongEnoughGoneMoves", Terminating(std::chrono::seconds(60), 30), kUndefined, ""},

@@ -47,6 +47,7 @@ bool IsUnprocessed(const model::Pod& pod) {
 
 bool Engine::Counts(const Options& options, const model::Pod& pod) {
   if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") return false;
+  if (pod.metadata.unreadable) return true;  // whose it is, and how important, is not certain
   if (!options.allowed_scheduler_names.empty() &&
       !ListsScheduler(options.allowed_scheduler_names, pod.spec.scheduler_name)) {
     return false;
@@ -241,6 +242,7 @@ void Engine::ListPods(PassState& pass) {
   for (const cluster::World::PodEntry* entry : unbound) {
     const model::Pod& pod = *entry->pod;
     if (entry->index == cluster::kNone || pod.metadata.deletion_timestamp ||
+        pod.metadata.unreadable ||  // what it asks for is not known: nothing is bought for it
         !pod.status.nominated_node_name.empty()) {
       continue;
     }
@@ -279,6 +281,10 @@ Task<bool> Engine::Observe(PassState& pass) {
     co_return false;
   }
   refresh.Note(pass.report->took, "cloudProviderRefresh");
+  if (const std::string stale = StaleView(); !stale.empty()) {
+    pass.Fail("apiCallError", stale);
+    co_return false;
+  }
   const Stopwatch update(parts_.executor.clock());
   // The cluster went on while the cloud was asked. From here on what comes is held back until the
   // plan is made: what is listed now is what is planned with.

@@ -51,6 +51,7 @@ class Engine {
     const Log& log;
     // How old the view of the cluster is; null: always fresh.
     std::function<Duration()> view_age = nullptr;
+    std::function<std::string()> oldest_kind = nullptr;  // that it is so old of: "Pod"
     bool first_of_tie = false;  // replays: no lot among equally good options
     // Somebody else's code in our place; null: nobody's. Outlives the engine.
     Processors* processors = nullptr;
@@ -84,6 +85,7 @@ class Engine {
                        TimePoint now);
   cloud::ScalingOptions OptionsOf(std::string_view group);
   std::string GroupOf(const model::Node& node);
+  std::string StaleView() const;
   std::string NotOurs(const cloud::NodeRef& node, std::string_view group);
   void ListNodes(PassState& pass);
   void ListPods(PassState& pass);

@@ -24,6 +24,19 @@ Task<void> Engine::RefreshInstances(Executor& executor, std::weak_ptr<ClusterSta
   }
 }
 
+// "" or why nothing may be decided on what is known of the cluster.
+std::string Engine::StaleView() const {
+  const Deviations& fuses = parts_.options.deviations;
+  if (!fuses.fuses || !parts_.view_age) return "";
+  const Duration age = parts_.view_age();
+  if (age <= fuses.fuse_max_view_age) return "";
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(age);
+  return "the view of the cluster is stale: " +
+         (parts_.oldest_kind ? parts_.oldest_kind() : std::string("it")) +
+         " has not been read for " + FormatGoDuration(seconds) + " (--fuse-max-view-age is " +
+         FormatGoDuration(fuses.fuse_max_view_age) + "); nothing is bought or removed";
+}
+
 // An all-or-nothing group loses all its machines or none.
 std::vector<cloud::NodeRef> Engine::WholeOrNothing(const std::string& group,
                                                    std::vector<cloud::NodeRef> nodes, bool& skip) {
@@ -42,14 +55,18 @@ std::vector<cloud::NodeRef> Engine::WholeOrNothing(const std::string& group,
 
 Task<void> Engine::RemoveLongUnregistered(PassState& pass) {
   // On a view that is behind, the very nodes that these machines became may be missing.
-  const Deviations& fuses = parts_.options.deviations;
-  if (fuses.fuses && parts_.view_age && parts_.view_age() > fuses.fuse_max_view_age) co_return;
+  if (!StaleView().empty()) co_return;
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
     std::vector<cloud::NodeRef> machines;
     for (const auto& machine : state_.LongUnregistered(group.id, pass.now)) {
       machines.push_back({machine.id, machine.id, "unregistered"});
     }
     if (machines.empty()) continue;
+    // Any of them may be the machine of a node of which not even the provider's id could be read.
+    const auto unknown = [](const ListedNode& of) {
+      return of.node->metadata.unreadable && of.node->spec.provider_id.empty();
+    };
+    if (std::ranges::any_of(*pass.nodes, unknown)) co_return;
     if (!parts_.options.force_delete_unregistered_nodes) {
       const auto target = parts_.groups.TargetSize(group.id);
       if (!target.ok() || *target <= group.min_size) continue;

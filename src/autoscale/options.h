@@ -34,7 +34,8 @@ struct Deviations {
   double fuse_max_removed_share = 0.25;  // of the cluster's nodes
   Duration fuse_window = std::chrono::minutes(10);
   int fuse_min_nodes = 5;  // a share of a small cluster is less than one node
-  Duration fuse_max_view_age = std::chrono::minutes(2);
+  // No view of a quiet cluster is so old while its API server answers: kube/reflector.h reckons.
+  Duration fuse_max_view_age = std::chrono::minutes(3);
   // Read instance lists anew in every pass: they are look-ups here, not API calls.
   bool fresh_instances = true;
   // Machines that exist and may still become nodes count as upcoming, also when no order of this

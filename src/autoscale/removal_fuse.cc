@@ -45,9 +45,10 @@ Task<std::set<std::string>> RemovalFuse::AskWhoIsEmpty(const Moment& moment,
   for (size_t i = 0; i < names.size(); ++i) {
     if (!answers[i].ok()) continue;  // nobody to ask: the node counts as any other
     const auto kept = std::ranges::find_if(*answers[i], [this](const cluster::LivePod& pod) {
-      return !pod->metadata.deletion_timestamp && !pack::IsMirrorPod(*pod) &&
-             !pack::IsDaemonSetPod(*pod) &&
-             !pack::IsExpendable(*pod, options_.expendable_pods_priority_cutoff);
+      return pod->metadata.unreadable ||
+             (!pod->metadata.deletion_timestamp && !pack::IsMirrorPod(*pod) &&
+              !pack::IsDaemonSetPod(*pod) &&
+              !pack::IsExpendable(*pod, options_.expendable_pods_priority_cutoff));
     });
     if (kept == answers[i]->end()) {
       empty.insert(names[i]);

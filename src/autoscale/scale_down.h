@@ -163,6 +163,7 @@ class ScaleDownPlanner {
     const model::Node* read_from = nullptr;
     bool ready = false;
     bool disabled = false;
+    bool unreadable = false;
     bool has_gpu = false;
     std::optional<TimePoint> going_since;
     // Of one evaluation (its number), void in others.

@@ -171,6 +171,7 @@ const ScaleDownPlanner::NodeMemory& ScaleDownPlanner::Read(const ListedNode& of)
   memory.read_from = of.node.get();
   memory.ready = ReadinessOf(*of.node).ready;
   memory.disabled = ScaleDownDisabled(*of.node);
+  memory.unreadable = of.node->metadata.unreadable.has_value();
   memory.going_since = TaintTime(*of.node, kToBeDeletedTaint);
   memory.has_gpu = !gpu_label_.empty() && of.node->metadata.labels.contains(gpu_label_);
   return memory;
@@ -184,6 +185,7 @@ Unremovable ScaleDownPlanner::Ineligible(const View& view, const ListedNode& of)
   const NodeMemory& read = Read(of);
   if (read.going_since && view.now - *read.going_since < kDeletionTakesAtMost)
     return Unremovable::kCurrentlyBeingDeleted;
+  if (read.unreadable) return Unremovable::kUnexpectedError;
   if (read.disabled) return Unremovable::kScaleDownDisabledAnnotation;
   if (of.group.empty()) return Unremovable::kNotAutoscaled;
   const cloud::ScalingOptions& options = GroupOptions(of.group);
@@ -216,6 +218,8 @@ void ScaleDownPlanner::DescribeIneligible(const View& view, const ListedNode& of
     staying.stuck_pod =
         remembered.why.stuck_pod ? remembered.why.stuck_pod : remembered.why.blocking_pod;
     staying.detail = remembered.why.detail;
+  } else if (of.node->metadata.unreadable) {
+    staying.detail = "cannot be read: " + of.node->metadata.unreadable->what;
   }
 }
 

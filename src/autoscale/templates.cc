@@ -19,7 +19,7 @@ constexpr Duration kStabilization = std::chrono::minutes(1);
 bool IsGoodSource(const model::Node& node, TimePoint now) {
   const Readiness readiness = ReadinessOf(node);
   return readiness.ready && readiness.last_transition + kStabilization < now &&
-         !node.spec.unschedulable && !HasToBeDeletedTaint(node);
+         !node.spec.unschedulable && !node.metadata.unreadable && !HasToBeDeletedTaint(node);
 }
 
 // The pod that the DaemonSet controller would make: its template, its tolerations, on that node.

@@ -326,6 +326,7 @@ EvictionId Interner::Eviction(const model::Pod& pod, OwnerId owner, LabelSetId l
   AddTime(scratch_, pod.metadata.deletion_timestamp);
   if (pod.metadata.deletion_timestamp) scratch_.Add(pod.spec.termination_grace_period_seconds);
   if (pod.metadata.namespace_ == "kube-system") AddTime(scratch_, pod.metadata.creation_timestamp);
+  if (pod.metadata.unreadable) scratch_.Add(pod.metadata.unreadable->what);
   const uint64_t hash = HashBytes(scratch_.bytes());
   EvictionId id =
       eviction_table_.Find(hash, [&](uint32_t i) { return evictions_[i] == scratch_.bytes(); });
@@ -350,7 +351,7 @@ bool HaveSameIds(const model::Pod& a, const model::Pod& b) {
     return false;
   // By the clock: seldom the same, and seldom met.
   if (a.metadata.deletion_timestamp || b.metadata.deletion_timestamp ||
-      a.metadata.namespace_ == "kube-system")
+      a.metadata.namespace_ == "kube-system" || a.metadata.unreadable || b.metadata.unreadable)
     return false;
   if (!IsPlain(a) || !IsPlain(b)) {
     if (one.init_containers != other.init_containers || one.resources != other.resources ||

@@ -246,6 +246,9 @@ TEST(SnapshotTest, PodsThatDifferInWhatADrainRuleReadsHaveDifferentEvictionIds) 
       [](auto& p) { p.spec.volumes = {{.name = "v", .empty_dir = model::EmptyDir{}}}; },
       [](auto& p) { p.spec.volumes = {{.name = "v", .empty_dir = model::EmptyDir{"Memory"}}}; },
       [](auto& p) { p.spec.volumes = {{.name = "w", .empty_dir = model::EmptyDir{}}}; },
+      [](auto& p) {
+        p.metadata.unreadable = model::Unreadable{.what = "spec: odd", .reason = "malformed"};
+      },
   };
   Snapshot s;
   std::vector<EvictionId> ids = {s.eviction_id(s.AddPod(APod("p")))};

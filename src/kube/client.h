@@ -93,6 +93,9 @@ class Client {
   Task<Result<uint64_t>> Open(Request request, Duration max_silence,
                               std::shared_ptr<net::Exchange> exchange);
   void Cancel(uint64_t stream) { transport_.Cancel(stream); }
+  // A stream was answered with 401: what is sent next carries fresh credentials. Send sees to that
+  // by itself.
+  void CredentialsRefused() { credentials_.Refused(); }
 
   Executor& executor() { return executor_; }
   Rng& rng() { return rng_; }

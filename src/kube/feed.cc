@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/go_duration.h"
 #include "base/strings.h"
+#include "wire/time_text.h"
 
 namespace coppice::kube {
 namespace {
@@ -81,7 +83,8 @@ ClusterFeed::ClusterFeed(FeedOptions options, cluster::World& world, Client& cli
   pods_ = &Add<model::Pod>(
       false,
       [this](std::shared_ptr<const model::Pod> pod) {
-        const bool pending = pod->spec.node_name.empty() && !pod->metadata.deletion_timestamp;
+        const bool pending = pod->spec.node_name.empty() && !pod->metadata.deletion_timestamp &&
+                             !pod->metadata.unreadable;
         world_.UpsertPod(pod);
         if (pending && on_pending) on_pending(*pod);
       },
@@ -151,6 +154,46 @@ Task<Status> ClusterFeed::WaitUntilSynced(Deadline deadline) {
 Duration ClusterFeed::view_age() const {
   const TimePoint heard = std::min(nodes_->last_heard(), pods_->last_heard());
   return std::max(Duration::zero(), client_.executor().clock().Now() - heard);
+}
+
+const std::string& ClusterFeed::oldest_kind() const {
+  return (nodes_->last_heard() < pods_->last_heard() ? nodes_ : pods_)->kind();
+}
+
+std::vector<ClusterFeed::KindAge> ClusterFeed::Ages() const {
+  const TimePoint now = client_.executor().clock().Now();
+  std::vector<KindAge> ages;
+  for (const auto& reflector : reflectors_) {
+    if (reflector->forbidden()) continue;  // empty, whatever the time
+    const TimePoint heard = reflector->last_heard();
+    ages.push_back({.kind = reflector->kind(),
+                    .synced = reflector->synced(),
+                    .heard = heard,
+                    .age = std::max(Duration::zero(), now - heard)});
+  }
+  return ages;
+}
+
+std::string ClusterFeed::StaleKinds(Duration limit) const {
+  std::vector<std::string> stale;
+  for (const KindAge& kind : Ages()) {
+    if (!kind.synced || kind.age <= limit) continue;
+    const auto ago = std::chrono::duration_cast<std::chrono::seconds>(kind.age);
+    stale.push_back(kind.kind + " has not been read since " + wire::FormatRfc3339(kind.heard) +
+                    " (" + FormatGoDuration(ago) + " ago)");
+  }
+  return Join(stale, ", ");
+}
+
+std::vector<ClusterFeed::UnreadableObject> ClusterFeed::Unreadable() const {
+  std::vector<UnreadableObject> all;
+  for (const auto& reflector : reflectors_) {
+    for (const auto& [name, why] : reflector->unreadable())
+      all.push_back({.kind = reflector->kind(), .name = name, .why = why});
+    const model::Unreadable nameless{.what = "not even its name", .reason = "nameless"};
+    all.insert(all.end(), reflector->nameless(), {.kind = reflector->kind(), .why = nameless});
+  }
+  return all;
 }
 
 }  // namespace coppice::kube

@@ -3,7 +3,7 @@
 // One reflector per kind. What is required for any decision (nodes, pods, what drains look at) has
 // to be readable; the rest counts as empty where our rights do not reach.
 //
-// Decision thread.
+// Decision thread, but for what says otherwise.
 
 #pragma once
 
@@ -35,8 +35,30 @@ class ClusterFeed {
   bool synced() const;
   std::string Missing() const;  // the kinds that have not been seen yet, and why
 
-  // How old the view of nodes and pods may be; zero when they were heard of just now.
+  // How old the view of nodes and pods may be, and which of the two it is; zero when they were
+  // heard of just now.
   Duration view_age() const;
+  const std::string& oldest_kind() const;
+
+  // Any thread. Of each kind that we may see: when it was last read, and whether it ever was.
+  struct KindAge {
+    std::string kind;
+    bool synced = false;
+    TimePoint heard;  // of one that has not been read yet: the start
+    Duration age{};
+  };
+  std::vector<KindAge> Ages() const;
+  // Any thread. "" if every kind that has been read once was read within `limit`; else which not,
+  // and since when: "Pod has not been read since 2026-01-02T03:04:05Z (4m10s ago)".
+  std::string StaleKinds(Duration limit) const;
+
+  // What is there and could not be read.
+  struct UnreadableObject {
+    std::string kind;
+    std::string name;  // namespace/name, or /name; "" if not even that is known
+    model::Unreadable why;
+  };
+  std::vector<UnreadableObject> Unreadable() const;
 
   // A pod without a node was marked unschedulable, or is new. Decision thread.
   std::function<void(const model::Pod& pod)> on_pending;

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "kube/cautious.h"
 #include "model/kinds.h"
 #include "wire/api_error.h"
 #include "wire/watch_frames.h"
@@ -23,6 +25,8 @@ struct Delta {
   std::string name;
   std::string version;
   bool initial_end = false;  // the bookmark that ends a streamed list
+  // It could not be read: what is in `object` is what is left of it.
+  model::Rare<model::Unreadable> unreadable;
   std::shared_ptr<const void> object;
 };
 
@@ -44,6 +48,10 @@ template <class T>
 Delta DeltaOf(model::WatchType type, T&& object) {
   Delta delta;
   delta.type = type;
+  if (object.metadata.unreadable) [[unlikely]] {
+    delta.unreadable = object.metadata.unreadable;
+    MakeCautious(object);
+  }
   delta.namespace_ = object.metadata.namespace_;
   delta.name = object.metadata.name;
   delta.version = object.metadata.resource_version;

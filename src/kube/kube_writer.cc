@@ -116,7 +116,9 @@ Task<Result<std::vector<cluster::LivePod>>> KubeWriter::PodsOn(std::string node)
   CO_TRY(const Answer answer, co_await client_.Get(std::move(request), deadline));
   std::vector<cluster::LivePod> pods;
   const auto read = wire::ForEachItem<model::Pod>(answer.body, [&](model::Pod& pod) {
-    if (pod.spec.node_name == node) pods.push_back(std::make_shared<const model::Pod>(pod));
+    // Of one that cannot be read the server knows the node.
+    if (pod.spec.node_name == node || pod.metadata.unreadable)
+      pods.push_back(std::make_shared<const model::Pod>(pod));
     return Status::Ok();
   });
   if (!read.ok()) co_return read.status();

@@ -38,7 +38,7 @@ class WatchExchange final : public net::Exchange {
       encoding_ = wire::Encoding::kJson;
       frames_ = wire::WatchFrames(encoding_);
     }
-    Deliver({});  // that it stands is proof of life
+    Deliver({});  // it stands; what that is worth is said in the header
     return true;
   }
 
@@ -122,6 +122,7 @@ Reflector::Reflector(ReflectorOptions options, Client& client, const Log& log, U
       link_(std::make_shared<Link>()) {
   link_->reflector = this;
   can_stream_ = options_.stream_first;
+  last_heard_ = client_.executor().clock().Now();
   if (options_.path.empty()) options_.path = options_.codec.path;
 }
 
@@ -139,21 +140,56 @@ void Reflector::Note(const Status& status) {
                {{"kind", options_.codec.kind}, {"error", status}});
 }
 
+void Reflector::Heard() {
+  last_heard_ = client_.executor().clock().Now();
+  Note(Status::Ok());
+}
+
+Duration Reflector::Age() const { return client_.executor().clock().Now() - last_heard(); }
+
+void Reflector::TellUnreadable(const Delta& delta) const {
+  log_.Warning("an object cannot be read", {{"kind", options_.codec.kind},
+                                            {"namespace", delta.namespace_},
+                                            {"name", delta.name},
+                                            {"version", delta.version},
+                                            {"reason", delta.unreadable->reason},
+                                            {"what", delta.unreadable->what}});
+}
+
 void Reflector::See(Delta& delta) {
-  Known& known = known_[KeyOf(delta)];
+  if (delta.name.empty() && delta.unreadable) {
+    ++nameless_;
+    TellUnreadable(delta);
+    return;
+  }
+  const std::string key = KeyOf(delta);
+  Known& known = known_[key];
   known.round = round_;
   if (known.version == delta.version && !delta.version.empty()) return;  // nothing new
   known.version = delta.version;
+  if (delta.unreadable) {
+    unreadable_[key] = *delta.unreadable;
+    TellUnreadable(delta);
+  } else if (!unreadable_.empty() && unreadable_.erase(key) > 0) {
+    log_.Info("an object can be read again", {{"kind", options_.codec.kind},
+                                              {"namespace", delta.namespace_},
+                                              {"name", delta.name},
+                                              {"version", delta.version}});
+  }
   upsert_(delta.object);
 }
 
 void Reflector::Forget(const Delta& delta) {
-  if (known_.erase(KeyOf(delta)) > 0) remove_(delta.namespace_, delta.name);
+  const std::string key = KeyOf(delta);
+  unreadable_.erase(key);
+  if (known_.erase(key) > 0) remove_(delta.namespace_, delta.name);
 }
 
 void Reflector::Sweep() {
   std::erase_if(known_, [this](const auto& entry) {
-    if (entry.second.round == round_) return false;
+    // One without a name may be any of those that are missed.
+    if (entry.second.round == round_ || nameless_ > 0) return false;
+    unreadable_.erase(entry.first);
     const size_t slash = entry.first.find('/');
     const std::string_view key = entry.first;
     remove_(key.substr(0, slash), key.substr(slash + 1));
@@ -165,8 +201,10 @@ void Reflector::Sweep() {
 }
 
 void Reflector::Take(std::vector<Delta> batch) {
-  Heard();
-  Note(Status::Ok());
+  if (batch.empty()) {
+    stands_ = true;
+    return;
+  }
   for (Delta& delta : batch) {
     switch (delta.type) {
       case model::WatchType::kAdded:
@@ -187,7 +225,9 @@ void Reflector::Take(std::vector<Delta> batch) {
     // In the middle of the first events there is no version to go on from: they come in no order.
     if (!in_first_events_ && !delta.version.empty()) version_ = delta.version;
   }
-  if (changed_ && !batch.empty() && !in_first_events_) changed_();
+  if (in_first_events_) return;  // half a list is nobody's state
+  Heard();
+  if (changed_) changed_();
 }
 
 Request Reflector::ListRequest(const std::string& continue_, bool paged) const {
@@ -205,6 +245,7 @@ Request Reflector::ListRequest(const std::string& continue_, bool paged) const {
 
 Task<Status> Reflector::List() {
   ++round_;
+  nameless_ = 0;
   std::string continue_;
   bool paged = true;
   while (true) {
@@ -232,7 +273,6 @@ Task<Status> Reflector::List() {
     Sweep();
     version_ = (*page)->metadata.resource_version;
     Heard();
-    Note(Status::Ok());
     if (changed_) changed_();
     co_return Status::Ok();
   }
@@ -251,6 +291,7 @@ Task<Status> Reflector::Watch(bool from_start) {
     request.query.emplace_back("sendInitialEvents", "true");
     request.query.emplace_back("resourceVersionMatch", "NotOlderThan");
     ++round_;
+    nameless_ = 0;
   } else {
     request.query.emplace_back("resourceVersion", version_);
   }
@@ -263,7 +304,10 @@ Task<Status> Reflector::Watch(bool from_start) {
   auto exchange = std::make_shared<WatchExchange>(options_.codec, client_.executor().inbox(), link_,
                                                   end, from_start);
   ++watches_;
-  CO_TRY(stream_, co_await client_.Open(std::move(request), options_.max_silence, exchange));
+  stands_ = false;
+  const Duration silence =
+      std::max(options_.max_silence - Age(), std::min(options_.max_silence, options_.bookmark_gap));
+  CO_TRY(stream_, co_await client_.Open(std::move(request), silence, exchange));
   const Status status = co_await end.future();
   stream_ = 0;
   // A first state that broke off is no state: nothing of it is taken for the whole.
@@ -273,6 +317,7 @@ Task<Status> Reflector::Watch(bool from_start) {
 
 Task<void> Reflector::Run() {
   Backoff backoff(options_.backoff, client_.rng());
+  bool refused = false;  // the last attempt met a 401
   while (true) {
     const bool from_start = version_.empty();
     const bool streamed = from_start && can_stream_;
@@ -287,6 +332,13 @@ Task<void> Reflector::Run() {
       can_stream_ = false;  // an older server: list and watch
       continue;
     }
+    // What a watch that stood has not said in so long a time, a list will.
+    if (!from_start && stands_ && Age() > options_.reread_after) version_.clear();
+    // A token may have expired since the watch before: once, at once, with a fresh one.
+    const bool first_refusal = status.code() == Code::kUnauthenticated && !refused;
+    refused = status.code() == Code::kUnauthenticated;
+    if (refused) client_.CredentialsRefused();
+    if (first_refusal) continue;
     if (status.code() == Code::kOutOfRange) {  // 410: that version is forgotten
       version_.clear();
       log_.Info("the server has forgotten our version; reading anew",

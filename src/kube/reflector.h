@@ -6,11 +6,28 @@
 // (410), the list is read anew and compared: what has vanished meanwhile is removed, what is the
 // same version is not handed out again.
 //
-// Decision thread; decoding happens on the transport's.
+// An object that cannot be read is handed out like any other, with metadata.unreadable set and what
+// could be read of it; it is logged once per version and listed here until it can be read or is
+// gone. One of which not even the name is known cannot be handed out: it is counted, and the list
+// that had it removes nothing.
+//
+// The picture is as of when something was really read: the end of a list, an event or a bookmark of
+// a watch that goes on from one. That a watch was answered with 200 says nothing, nor does half a
+// list. Bookmarks come about once a minute (62.5 s at most from an API server in good order), so a
+// quiet kind is that old at times. Where none come, be it that something in between cuts idle
+// connections or that the server sends none, the kind is listed again: a watch may be silent for
+// max_silence, less the age that the picture had when it was opened but never less than
+// bookmark_gap; and one that ends when the picture is older than reread_after is followed by a
+// list. So on a server that answers no picture gets older than reread_after + bookmark_gap plus the
+// time of a list: 160 s and some seconds, within the three minutes of --fuse-max-view-age.
+//
+// Decision thread; decoding happens on the transport's. What may be asked from any thread says so.
 
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -37,8 +54,10 @@ struct ReflectorOptions {
   // The server ends a watch after this long, drawn up to twice as long so that many clients do not
   // come back together.
   Duration watch_timeout = std::chrono::minutes(5);
-  // Bookmarks come about every minute; a watch that is silent for longer than this is dead.
-  Duration max_silence = std::chrono::seconds(150);
+  // See above. A watch that is silent for longer than this is dead, or of no use.
+  Duration max_silence = std::chrono::seconds(120);
+  Duration bookmark_gap = std::chrono::seconds(70);
+  Duration reread_after = std::chrono::seconds(90);
   Duration forbidden_retry = std::chrono::minutes(10);
   // client-go's, but for the longest wait: thirty seconds are for thousands of clients of a server
   // that comes back; we are one, and decide nothing while the view is old.
@@ -64,15 +83,21 @@ class Reflector {
   // For ever; spawn it.
   Task<void> Run();
 
+  // These from any thread.
   const std::string& kind() const { return options_.codec.kind; }
   bool synced() const { return synced_; }  // the whole state has been seen at least once
   bool forbidden() const { return forbidden_; }
-  // When the picture was last known to be what the server had.
+  // When the picture was last known to be what the server had; until then when this was made.
   TimePoint last_heard() const { return last_heard_; }
+
   const Status& trouble() const { return trouble_; }  // OK while all is well
   uint64_t lists() const { return lists_; }
   uint64_t watches() const { return watches_; }
   size_t size() const { return known_.size(); }
+  // What is there and cannot be read, by namespace/name.
+  const std::map<std::string, model::Unreadable>& unreadable() const { return unreadable_; }
+  // Objects without a name since the last list began.
+  size_t nameless() const { return nameless_; }
 
   // For the transport's side; not for others.
   struct Link;
@@ -87,10 +112,12 @@ class Reflector {
   Task<Status> List();
   Task<Status> Watch(bool from_start);
   Request ListRequest(const std::string& continue_, bool paged) const;
+  Duration Age() const;
   void See(Delta& delta);
+  void TellUnreadable(const Delta& delta) const;
   void Forget(const Delta& delta);
   void Sweep();  // what the list that is now complete did not have
-  void Heard() { last_heard_ = client_.executor().clock().Now(); }
+  void Heard();
   void Note(const Status& status);
 
   ReflectorOptions options_;
@@ -104,11 +131,14 @@ class Reflector {
   std::unordered_map<std::string, Known> known_;  // by namespace/name
   std::string version_;                           // "": nothing to go on from
   uint64_t round_ = 0;
+  std::map<std::string, model::Unreadable> unreadable_;
+  size_t nameless_ = 0;
   bool in_first_events_ = false;  // of a streamed list
-  bool synced_ = false;
-  bool forbidden_ = false;
+  bool stands_ = false;           // the watch was answered with 200
+  std::atomic<bool> synced_ = false;
+  std::atomic<bool> forbidden_ = false;
   bool can_stream_ = true;
-  TimePoint last_heard_;
+  std::atomic<TimePoint> last_heard_;
   Status trouble_;
   uint64_t lists_ = 0;
   uint64_t watches_ = 0;

@@ -139,6 +139,157 @@ TEST(ReflectorBookmarkTest, ABookmarkMovesTheVersionOn) {
   EXPECT_EQ(picture.reflector->lists(), 1u);
 }
 
+// An object that the fake serves as it is, and that is not one.
+nlohmann::json OddNode() {
+  return {{"metadata", {{"creationTimestamp", "yesterday"}}}, {"spec", {{"providerID", "p"}}}};
+}
+
+TEST_P(ReflectorTest, AnObjectThatCannotBeReadIsToldOncePerVersionUntilItCanBe) {
+  TestRig rig(GetParam());
+  std::string lines;
+  rig.log = Log(rig.clock, [&](std::string_view line) { lines += line; }, LogFormat::kJson);
+  const auto told = [&lines] {
+    size_t count = 0;
+    for (size_t at = 0; (at = lines.find("an object cannot be read", at)) != std::string::npos;
+         ++at)
+      ++count;
+    return count;
+  };
+  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Put(kNodes, "Node", "b", OddNode());
+  Picture picture(rig);
+  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
+  EXPECT_TRUE(picture.Has({"a", "b"}));
+  EXPECT_EQ(told(), 1u);
+  ASSERT_EQ(picture.reflector->unreadable().size(), 1u);
+  EXPECT_EQ(picture.reflector->unreadable().at("/b").reason, "time");
+
+  // The whole list again: nothing new is said of it.
+  rig.server.CutWatches();
+  rig.server.Put(kNodes, "Node", "c");
+  rig.server.Compact();
+  ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b", "c"}); }));
+  EXPECT_EQ(told(), 1u);
+
+  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
+  rig.server.Put(kNodes, "Node", "b", OddNode());
+  rig.server.Put(kNodes, "Node", "d");  // the stream goes on behind it
+  ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b", "c", "d"}); }));
+  EXPECT_EQ(told(), 2u);
+  rig.server.Put(kNodes, "Node", "b");
+  ASSERT_TRUE(rig.Until([&] { return picture.reflector->unreadable().empty(); }));
+  rig.server.Put(kNodes, "Node", "b", OddNode());
+  ASSERT_TRUE(rig.Until([&] { return !picture.reflector->unreadable().empty(); }));
+  rig.server.Delete(kNodes, "b");
+  ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "c", "d"}); }));
+  EXPECT_TRUE(picture.reflector->unreadable().empty());
+  EXPECT_EQ(told(), 3u);
+}
+
+TEST(ReflectorNamelessTest, AListWithAnObjectWithoutANameRemovesNothing) {
+  TestRig rig(false);
+  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Put(kNodes, "Node", "b");
+  Picture picture(rig);
+  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
+  rig.server.Refuse({.path = kNodes, .status = 410, .body = "{}", .query = "watch"});
+  const std::string list =
+      R"({"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1000"},)"
+      R"("items":[{"metadata":{"name":7}}]})";
+  rig.server.Refuse({.path = kNodes, .status = 200, .body = list});
+  rig.server.CutWatches();
+  ASSERT_TRUE(rig.Until([&] { return picture.reflector->lists() == 2; }));
+  EXPECT_EQ(picture.reflector->nameless(), 1u);
+  EXPECT_TRUE(picture.Has({"a", "b"}));
+}
+
+TEST_P(ReflectorTest, AnswersAreNoNewsUntilSomethingIsRead) {
+  TestRig rig(GetParam());
+  rig.server.Put(kNodes, "Node", "a");
+  Picture picture(rig);
+  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
+  ASSERT_TRUE(rig.Until([&] { return picture.reflector->synced(); }));
+  const TimePoint heard = picture.reflector->last_heard();
+  for (uint64_t again = 1; again <= 2; ++again) {
+    const uint64_t before = picture.reflector->watches();
+    rig.server.CutWatches();
+    ASSERT_TRUE(rig.Until(
+        [&] { return picture.reflector->watches() > before && rig.server.watches() == 1; }));
+  }
+  for (int i = 0; i < 10; ++i) rig.executor.RunFor(std::chrono::milliseconds(5));
+  EXPECT_EQ(picture.reflector->last_heard(), heard);  // two watches stood, and had nothing to say
+  rig.server.Bookmark(kNodes, "Node");
+  ASSERT_TRUE(rig.Until([&] { return picture.reflector->last_heard() > heard; }));
+}
+
+TEST(ReflectorStreamTest, HalfAFirstStateIsNoState) {
+  TestRig rig;
+  // The fake ends no streamed state of a kind that it has never had an object of.
+  Picture picture(rig);
+  const TimePoint made = picture.reflector->last_heard();
+  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
+  rig.server.Put(kNodes, "Node", "a");
+  for (int i = 0; i < 300; ++i) rig.server.Put(kNodes, "Node", "b");
+  ASSERT_TRUE(rig.Until([&] { return picture.upserts >= 200; }));
+  EXPECT_FALSE(picture.reflector->synced());
+  EXPECT_EQ(picture.reflector->last_heard(), made);
+}
+
+TEST(ReflectorSilenceTest, AWatchThatSaysNothingForTooLongIsFollowedByAList) {
+  TestRig rig;
+  rig.server.Put(kNodes, "Node", "a");
+  Picture picture(rig, {.max_silence = std::chrono::milliseconds(50),
+                        .reread_after = std::chrono::milliseconds(10)});
+  EXPECT_TRUE(rig.Until([&] { return picture.reflector->lists() >= 3; }));
+  EXPECT_EQ(picture.upserts, 1);
+}
+
+TEST(ReflectorListTest, APageThatCannotBeCutIsAskedForAgain) {
+  TestRig rig(false);
+  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Refuse({.path = kNodes,
+                     .status = 200,
+                     .body = R"({"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{)",
+                     .times = 2});
+  Picture picture(rig, {.stream_first = false});
+  const TimePoint made = picture.reflector->last_heard();
+  ASSERT_TRUE(rig.Until([&] { return !picture.reflector->trouble().ok(); }));
+  EXPECT_EQ(picture.reflector->last_heard(), made);
+  ASSERT_TRUE(rig.Until([&] { return picture.Has({"a"}); }));
+}
+
+TEST(ReflectorRightsTest, AWatchThatIsRefusedRenewsTheCredentials) {
+  TestRig rig(false);
+  std::vector<std::string> tokens = {"new", "old"};
+  ConnectionConfig config;
+  config.server = rig.server.url();
+  config.token_file = "token";
+  Credentials credentials({.config = config,
+                           .executor = rig.executor,
+                           .workers = rig.workers,
+                           .read_file = [&](const std::string&) -> Result<std::string> {
+                             const std::string token = tokens.back();
+                             if (tokens.size() > 1) tokens.pop_back();
+                             return token;
+                           }});
+  rig.client = std::make_unique<Client>(ClientOptions{.server = rig.server.url(), .qps = 0},
+                                        *rig.transport, credentials, rig.executor, rig.rng);
+  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Refuse({.path = kNodes, .status = 401, .body = "{}", .query = "watch"});
+  Picture picture(rig, {.stream_first = false});
+  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
+  rig.server.Put(kNodes, "Node", "b");
+  ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b"}); }));
+  EXPECT_EQ(picture.reflector->lists(), 1u);  // it went on where it was
+  std::vector<std::string> sent;
+  for (const auto& seen : rig.server.seen()) {
+    for (const auto& [name, value] : seen.headers) {
+      if (name == "authorization") sent.push_back(value);
+    }
+  }
+  EXPECT_THAT(sent, ElementsAre("Bearer old", "Bearer old", "Bearer new"));
+}
+
 TEST(ClientTest, RepeatsWhatMayBeRepeatedAndNothingElse) {
   TestRig rig;
   rig.server.Put(kNodes, "Node", "a");

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "model/flat_map.h"
+#include "model/rare.h"
 
 namespace coppice::model {
 
@@ -44,6 +45,13 @@ struct OwnerReference {
   friend bool operator==(const OwnerReference&, const OwnerReference&) = default;
 };
 
+// Why an object could not be read, and where: "spec.volumes[0].emptyDir.sizeLimit: ...".
+struct Unreadable {
+  std::string what;
+  std::string reason;  // one of a few words, for a metric: "quantity", "time", "malformed", ...
+  friend bool operator==(const Unreadable&, const Unreadable&) = default;
+};
+
 struct ObjectMeta {
   std::string name;
   std::string generate_name;
@@ -58,6 +66,9 @@ struct ObjectMeta {
   Labels annotations;
   std::vector<OwnerReference> owner_references;
   std::vector<std::string> finalizers;
+  // Not of the API: something in the object could not be read. It is there, and its other fields
+  // are as sent, but of nothing that is absent can be said that it is.
+  Rare<Unreadable> unreadable;
   friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;
 };
 

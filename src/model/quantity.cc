@@ -43,6 +43,10 @@ int64_t ScaledBig(const BigDecimal& big, int32_t wanted) {
   return exact ? floor : static_cast<int64_t>(static_cast<uint64_t>(floor) + 1);
 }
 
+bool HasOnlyZeros(const QuantityText& text) {
+  return text.whole == "0" && text.fraction.find_first_not_of('0') == std::string_view::npos;
+}
+
 struct Mantissa {
   std::string digits;
   int32_t exponent = 0;
@@ -90,6 +94,11 @@ Quantity Quantity::FromBig(BigDecimal big, Format format) {
   return result;
 }
 
+// Neither calculated nor told apart: more than any amount that is.
+Quantity Quantity::Absurd(bool negative, Format format) {
+  return {negative ? -1 : 1, kMaxExponent, format};
+}
+
 Result<Quantity> Quantity::Parse(std::string_view text) {
   const QuantityText parts = TRY(SplitQuantity(text));
   const Suffix suffix = TRY(InterpretSuffix(parts.suffix));
@@ -100,15 +109,16 @@ Result<Quantity> Quantity::Parse(std::string_view text) {
   const auto digits = static_cast<int32_t>(parts.whole.size() + parts.fraction.size());
   bool small = digits <= 18;
   if (binary) small = parts.fraction.empty() && digits <= 14 - suffix.exponent * 3 / 10;
-  const int32_t scale =
-      (binary ? 0 : suffix.exponent) - static_cast<int32_t>(parts.fraction.size());
+  const int32_t exponent_of_ten = binary ? 0 : suffix.exponent;
+  const int32_t scale = exponent_of_ten - static_cast<int32_t>(parts.fraction.size());
   if (small && scale >= kNano) {
     int64_t number = 0;
     for (const char c : parts.whole) number = number * 10 + (c - '0');
     for (const char c : parts.fraction) number = number * 10 + (c - '0');
     int64_t product = 0;
     if (!__builtin_mul_overflow(number, binary ? int64_t{1} << suffix.exponent : 1, &product)) {
-      if (number != 0 && suffix.exponent > kMaxExponent) return ExponentTooLarge();
+      if (number != 0 && DigitsBeforePoint(parts, exponent_of_ten) > kMaxExponent)
+        return Absurd(parts.negative, suffix.format);
       Quantity result(parts.negative ? -product : product, scale, suffix.format);
       if (KeepsItsText(parts, number, scale, binary) && result.Canonical() != text) {
         result.rest_ = std::make_shared<const Rest>(Rest{.big = {}, .text = std::string(text)});
@@ -118,13 +128,15 @@ Result<Quantity> Quantity::Parse(std::string_view text) {
   }
 
   if (!parts.has_digits) return InvalidArgument("unable to parse numeric part of quantity");
-  auto big = BigDecimal::FromDigits(std::string(parts.whole) + std::string(parts.fraction),
-                                    static_cast<int32_t>(parts.fraction.size()));
-  if (binary) {
-    big.MultiplyByPowerOfTwo(suffix.exponent);
-  } else {
-    if (big.sign() != 0 && suffix.exponent > kMaxExponent) return ExponentTooLarge();
-    big.set_digits_after_point(big.digits_after_point() - suffix.exponent);
+  const bool absurd =
+      DigitsBeforePoint(parts, exponent_of_ten) > kMaxExponent && !HasOnlyZeros(parts);
+  if (absurd && !binary) return Absurd(parts.negative, suffix.format);
+  BigDecimal big(INT64_MAX, -1);  // enough for an absurd amount that is cut below: a binary one
+  if (!absurd) {
+    const CutDigits cut = DigitsThatMatter(parts, exponent_of_ten);
+    big = BigDecimal::FromDigits(cut.digits, cut.digits_after_point);
+    if (binary) big.MultiplyByPowerOfTwo(suffix.exponent);
+    big.set_digits_after_point(big.digits_after_point() - exponent_of_ten);
   }
   // Who asks for something gets something: too fine an amount becomes one billionth, not zero.
   if (big.sign() != 0) {

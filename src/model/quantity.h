@@ -6,8 +6,11 @@
 // answer (0, or the low 64 bits) is part of kube-scheduler's verdicts. In the same way one amount
 // can round differently in its two forms, so the form is part of the value, too: see ToBig().
 //
-// Narrower than upstream in one respect: texts of more than kMaxTextLength characters and exponents
-// above kMaxExponent are refused, because one of them can keep upstream busy for hours.
+// A text that upstream takes is never refused, however absurd: an amount of more than kMaxExponent
+// digits before the point counts as 10^kMaxExponent of its sign and is not calculated (one of them
+// can keep upstream busy for hours). What is asked of it is as with upstream's amounts of that
+// size: Value() and MilliValue() have none of its bits, so they answer 0, as kube-scheduler reads
+// it.
 
 #pragma once
 
@@ -25,7 +28,6 @@ class BigDecimal;
 class Quantity {
  public:
   enum class Format : uint8_t { kDecimalSI, kBinarySI, kDecimalExponent };
-  static constexpr size_t kMaxTextLength = 4096;
   static constexpr int32_t kMaxExponent = 4096;
 
   Quantity() = default;  // 0, DecimalSI
@@ -63,6 +65,7 @@ class Quantity {
   Quantity(int64_t value, int32_t scale, Format format)
       : value_(value), scale_(scale), format_(format) {}
   static Quantity FromBig(BigDecimal big, Format format);
+  static Quantity Absurd(bool negative, Format format);
   BigDecimal AsBig() const;
   int64_t ScaledValue(int32_t scale) const;
   bool AddSmall(int64_t value, int32_t scale);  // false: does not fit, and nothing was done

@@ -53,10 +53,6 @@ std::string_view SuffixOf(const Table& table, int32_t exponent) {
 
 Result<QuantityText> SplitQuantity(std::string_view text) {
   constexpr std::string_view kSuffixLetters = "eEinumkKMGTP";
-  if (text.size() > Quantity::kMaxTextLength) {
-    return InvalidArgument("a quantity of more than " + std::to_string(Quantity::kMaxTextLength) +
-                           " characters");
-  }
   if (text.empty()) return Malformed();
 
   QuantityText parts;
@@ -105,9 +101,35 @@ Result<Suffix> InterpretSuffix(std::string_view suffix) {
   return InvalidArgument("unable to parse quantity's suffix");
 }
 
-Status ExponentTooLarge() {
-  return InvalidArgument("a quantity with an exponent above " +
-                         std::to_string(Quantity::kMaxExponent));
+int64_t DigitsBeforePoint(const QuantityText& text, int32_t exponent) {
+  if (text.whole != "0") return static_cast<int64_t>(text.whole.size()) + exponent;
+  const size_t zeros = std::min(text.fraction.find_first_not_of('0'), text.fraction.size());
+  return exponent - static_cast<int64_t>(zeros);
+}
+
+CutDigits DigitsThatMatter(const QuantityText& text, int32_t exponent) {
+  // A billionth is the finest that is kept, and times 2^60 a boundary between two of them has 69
+  // digits behind the point: beyond that a digit can only say "a little more".
+  constexpr int64_t kFinest = 128;
+  const auto whole = static_cast<int64_t>(text.whole.size());
+  const int64_t all = whole + static_cast<int64_t>(text.fraction.size());
+  const int64_t kept = std::clamp<int64_t>(whole + exponent + kFinest, 0, all);
+  const std::string_view whole_kept = text.whole.substr(0, static_cast<size_t>(kept));
+  const std::string_view fraction_kept =
+      text.fraction.substr(0, static_cast<size_t>(std::max<int64_t>(0, kept - whole)));
+  const auto has_more = [](std::string_view rest) {
+    return rest.find_first_not_of('0') != std::string_view::npos;
+  };
+  const bool more = has_more(text.whole.substr(whole_kept.size())) ||
+                    has_more(text.fraction.substr(fraction_kept.size()));
+  CutDigits cut{.digits = std::string(whole_kept) + std::string(fraction_kept),
+                .digits_after_point = static_cast<int32_t>(kept - whole)};
+  if (more) {
+    cut.digits += '1';
+    ++cut.digits_after_point;
+  }
+  if (cut.digits.empty()) cut.digits = "0";
+  return cut;
 }
 
 std::string_view DecimalSuffix(int32_t exponent) { return SuffixOf(kDecimal, exponent); }

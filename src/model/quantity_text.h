@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -26,10 +27,22 @@ struct Suffix {
       0;  // of two for BinarySI, of ten otherwise; absurd ones are cut to +-kAbsurdExponent
   Quantity::Format format = Quantity::Format::kDecimalSI;
 };
-inline constexpr int32_t kAbsurdExponent = 1'000'000;
+inline constexpr int32_t kAbsurdExponent = 1'000'000'000;
 
 Result<Suffix> InterpretSuffix(std::string_view suffix);
-Status ExponentTooLarge();
+
+// How many digits the amount has before its point, with the exponent of ten counted in; 0 and less
+// for what is below 0.1. Meaningless for zero.
+int64_t DigitsBeforePoint(const QuantityText& text, int32_t exponent);
+
+// The digits that can matter, all in a row: what lies so far behind the point that it only shows
+// whether there is anything at all is put down as one digit. So a long text costs no more than a
+// long number.
+struct CutDigits {
+  std::string digits;          // at least one
+  int32_t digits_after_point;  // before the exponent is applied
+};
+CutDigits DigitsThatMatter(const QuantityText& text, int32_t exponent);
 
 // Empty if there is none for that exponent: upstream then prints the bare number, although that is
 // another amount.

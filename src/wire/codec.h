@@ -20,6 +20,29 @@
 
 namespace coppice::wire {
 
+// All that can be read of an object that has failed to be read as a whole, and what was wrong.
+template <class T>
+T SalvageProto(std::string_view message, const Trouble& trouble) {
+  Reading reading;
+  reading.lenient = true;
+  T object;
+  (void)ProtoReader(reading).Read(message, object);
+  object.metadata.unreadable = trouble.ToUnreadable();
+  return object;
+}
+
+template <class T>
+T SalvageJson(std::string_view text, const Trouble& trouble) {
+  JsonCursor in(text);
+  Reading reading;
+  reading.lenient = true;
+  T object;
+  JsonReader::TypeMeta type_meta;
+  (void)JsonReader(in, reading).Read(object, &type_meta);
+  object.metadata.unreadable = trouble.ToUnreadable();
+  return object;
+}
+
 template <class T>
 Result<T> FromProto(std::string_view message) {
   Reading reading;
@@ -73,13 +96,6 @@ Result<T> FromBytes(std::string_view bytes) {
   return HasEnvelope(bytes) ? FromEnvelope<T>(bytes) : FromJson<T>(bytes);
 }
 
-// The nth item could not be read: where, and what.
-inline Status ItemTrouble(Trouble trouble, size_t nth) {
-  trouble.In(nth);
-  trouble.In("items");
-  return trouble.ToStatus();
-}
-
 template <class T>
 Result<model::ListMeta> ForEachProtoItem(std::string_view message,
                                          const std::function<Status(T& item)>& each) {
@@ -102,9 +118,13 @@ Result<model::ListMeta> ForEachProtoItem(std::string_view message,
         return reading.trouble.In("metadata"), reading.trouble.ToStatus();
     } else if (tag.number == 2) {
       if (!is_message) return InvalidArgument("items: the wrong protobuf wire type for a message");
-      if (!reader.Read(bytes, item)) return ItemTrouble(reading.trouble, count);
       ++count;
-      TRY(each(item));
+      if (reader.Read(bytes, item)) [[likely]] {
+        TRY(each(item));
+      } else {
+        T rest = SalvageProto<T>(bytes, std::exchange(reading.trouble, {}));
+        TRY(each(rest));
+      }
     }
   }
   return metadata;
@@ -115,13 +135,19 @@ Status ForEachJsonElement(JsonCursor& in, Reading& reading,
                           const std::function<Status(T& item)>& each) {
   JsonReader reader(in, reading);
   T item;
-  size_t count = 0;
   if (!in.Open('[')) return InvalidArgument("items: " + in.problem());
   bool first = true;
   while (in.Next(']', first)) {
-    if (!reader.Read(item)) return ItemTrouble(reading.trouble, count);
-    ++count;
-    TRY(each(item));
+    in.Peek();
+    const char* start = in.at();
+    if (reader.Read(item)) [[likely]] {
+      TRY(each(item));
+      continue;
+    }
+    const Trouble trouble = std::exchange(reading.trouble, {});
+    if (!in.SkipLoosely(start)) break;
+    T rest = SalvageJson<T>({start, static_cast<size_t>(in.at() - start)}, trouble);
+    TRY(each(rest));
   }
   return in.failed() ? InvalidArgument("items: " + in.problem()) : Status::Ok();
 }
@@ -175,20 +201,45 @@ extern template Result<model::ApiStatus> FromBytes<model::ApiStatus>(std::string
 extern template std::string ToJson<model::ApiStatus>(const model::ApiStatus&);
 extern template std::string ToEnvelope<model::ApiStatus>(const model::ApiStatus&);
 
+// An object of a watch, which is there even if it cannot be read.
+template <class T>
+T ReadObject(std::string_view bytes) {
+  Reading reading;
+  T object;
+  const auto fails = [&](const Status& status) {
+    T empty;
+    empty.metadata.unreadable = model::Unreadable{
+        .what = status.message(), .reason = std::string(ToString(Flaw::kMalformed))};
+    return empty;
+  };
+  if (HasEnvelope(bytes)) {
+    const auto envelope = OpenEnvelope(bytes);
+    if (!envelope.ok()) return fails(envelope.status());
+    const Status type =
+        CheckType(TypeNameOf<T>::Get(), envelope->api_version, envelope->kind, false);
+    if (!type.ok()) return fails(type);
+    if (ProtoReader(reading).Read(envelope->raw, object)) return object;
+    return SalvageProto<T>(envelope->raw, reading.trouble);
+  }
+  JsonCursor in(bytes);
+  JsonReader::TypeMeta type_meta;
+  const bool read = JsonReader(in, reading).Read(object, &type_meta);
+  const Status type = CheckType(TypeNameOf<T>::Get(), type_meta.api_version, type_meta.kind, true);
+  if (!type.ok()) return fails(type);
+  if (!read) return SalvageJson<T>(bytes, reading.trouble);
+  if (!in.AtEnd()) return fails(InvalidArgument("more text after the JSON document"));
+  return object;
+}
+
 template <class T>
 Result<model::WatchEvent<T>> ReadWatchEvent(Encoding encoding, std::string_view bytes) {
   const RawWatchEvent raw = TRY(OpenWatchEvent(encoding, bytes));
   model::WatchEvent<T> event;
   event.type = raw.type;
-  const auto in_object = [](Status status) { return status.Context("object"); };
   if (raw.type == model::WatchType::kError) {
-    auto error = FromBytes<model::ApiStatus>(raw.object);
-    if (!error.ok()) return in_object(error.status());
-    event.error = *std::move(error);
+    event.error = TRY(FromBytes<model::ApiStatus>(raw.object).Context("object"));
   } else {
-    auto object = FromBytes<T>(raw.object);
-    if (!object.ok()) return in_object(object.status());
-    event.object = *std::move(object);
+    event.object = ReadObject<T>(raw.object);
   }
   return event;
 }

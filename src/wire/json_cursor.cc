@@ -1,12 +1,12 @@
 #include "wire/json_cursor.h"
 
 #include <charconv>
+#include <string>
+#include <utility>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
-
-#include "wire/utf8.h"
 
 namespace coppice::wire {
 namespace {
@@ -40,7 +40,7 @@ std::string JsonCursor::problem() const {
 
 // From at_ to the next quote, backslash or control character, which `stop` then points to. Most of
 // all bytes pass through here.
-bool JsonCursor::ScanText(const char*& stop, bool& ascii) {
+bool JsonCursor::ScanText(const char*& stop) {
   const char* p = at_;
 #if defined(__SSE2__)
   const __m128i quote = _mm_set1_epi8('"');
@@ -52,14 +52,10 @@ bool JsonCursor::ScanText(const char*& stop, bool& ascii) {
         _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(chunk, quote), _mm_cmpeq_epi8(chunk, backslash)),
                      _mm_cmpeq_epi8(_mm_min_epu8(chunk, last_control), chunk));
     const auto stops = static_cast<uint32_t>(_mm_movemask_epi8(special));
-    const auto high = static_cast<uint32_t>(_mm_movemask_epi8(chunk));
     if (stops != 0) {
-      const auto count = static_cast<uint32_t>(__builtin_ctz(stops));
-      ascii = ascii && (high & ((1u << count) - 1)) == 0;
-      stop = p + count;
+      stop = p + __builtin_ctz(stops);
       return true;
     }
-    ascii = ascii && high == 0;
     p += 16;
   }
 #endif
@@ -69,7 +65,6 @@ bool JsonCursor::ScanText(const char*& stop, bool& ascii) {
       stop = p;
       return true;
     }
-    ascii = ascii && c < 0x80;
   }
   at_ = end_;
   return Problem("a text without its closing quote");
@@ -79,17 +74,14 @@ bool JsonCursor::ReadText(std::string_view& text) {
   if (Peek() != '"') return Problem("expected a text");
   const char* start = ++at_;
   const char* stop = nullptr;
-  bool ascii = true;
-  if (!ScanText(stop, ascii)) return false;
+  if (!ScanText(stop)) return false;
   if (*stop == '"') [[likely]] {
     text = {start, static_cast<size_t>(stop - start)};
     at_ = stop + 1;
   } else {
     if (!Unescape(start)) return false;
     text = unescaped_;
-    ascii = false;
   }
-  if (!ascii && !IsUtf8(text)) return Problem("text that is not UTF-8");
   return true;
 }
 
@@ -98,8 +90,7 @@ bool JsonCursor::Unescape(const char* from) {
   at_ = from;
   while (true) {
     const char* stop = nullptr;
-    bool ascii = true;
-    if (!ScanText(stop, ascii)) return false;
+    if (!ScanText(stop)) return false;
     unescaped_.append(at_, stop);
     at_ = stop + 1;
     if (*stop == '"') return true;
@@ -151,15 +142,19 @@ bool JsonCursor::TakeEscape() {
   }
   uint32_t code = 0;
   if (!TakeHex(code)) return false;
-  if (code >= 0xDC00 && code <= 0xDFFF) return Problem("half of a surrogate pair");
-  if (code >= 0xD800 && code <= 0xDBFF) {
-    uint32_t low = 0;
-    if (end_ - at_ < 2 || at_[0] != '\\' || at_[1] != 'u')
-      return Problem("half of a surrogate pair");
-    at_ += 2;
-    if (!TakeHex(low)) return false;
-    if (low < 0xDC00 || low > 0xDFFF) return Problem("half of a surrogate pair");
-    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+  if (code >= 0xD800 && code <= 0xDFFF) {
+    const uint32_t high = std::exchange(code, 0xFFFD);  // half a pair stands for nothing
+    const char* second = at_;
+    if (high <= 0xDBFF && end_ - at_ >= 2 && at_[0] == '\\' && at_[1] == 'u') {
+      uint32_t low = 0;
+      at_ += 2;
+      if (!TakeHex(low)) return false;
+      if (low >= 0xDC00 && low <= 0xDFFF) {
+        code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+      } else {
+        at_ = second;  // a character of its own
+      }
+    }
   }
   AppendUtf8(unescaped_, code);
   return true;
@@ -233,19 +228,15 @@ bool JsonCursor::ReadKey(std::string_view& key) {
 
 bool JsonCursor::SkipText() {
   ++at_;
-  bool ascii = true;
-  const char* start = at_;
   while (true) {
     const char* stop = nullptr;
-    if (!ScanText(stop, ascii)) return false;
+    if (!ScanText(stop)) return false;
     at_ = stop + 1;
-    if (*stop == '"') break;
+    if (*stop == '"') return true;
     if (*stop != '\\') return Problem("a control character in a text");
     unescaped_.clear();
     if (!TakeEscape()) return false;
   }
-  return ascii || IsUtf8({start, static_cast<size_t>(at_ - 1 - start)}) ||
-         Problem("text that is not UTF-8");
 }
 
 bool JsonCursor::SkipValue(int depth) {
@@ -282,6 +273,33 @@ bool JsonCursor::SkipValue(int depth) {
       return ReadNumber(ignored);
     }
   }
+}
+
+bool JsonCursor::SkipLoosely(const char* value) {
+  at_ = value;
+  problem_ = nullptr;
+  std::string open;  // the brackets that have to be closed, so that no depth exhausts the stack
+  do {
+    const char c = Peek();
+    if (at_ == end_) return Problem("the text ends too early");
+    ++at_;
+    if (c == '{' || c == '[') {
+      open.push_back(c == '{' ? '}' : ']');
+    } else if (c == '}' || c == ']') {
+      if (open.empty() || open.back() != c) return --at_, Problem("a bracket that was not opened");
+      open.pop_back();
+    } else if (c == '"') {
+      for (bool escaped = false; at_ != end_ && (escaped || *at_ != '"'); ++at_)
+        escaped = !escaped && *at_ == '\\';
+      if (at_ == end_) return Problem("a text without its closing quote");
+      ++at_;
+    } else {
+      while (at_ != end_ &&
+             std::string_view(",:{}[]\" \t\r\n").find(*at_) == std::string_view::npos)
+        ++at_;
+    }
+  } while (!open.empty());
+  return true;
 }
 
 }  // namespace coppice::wire

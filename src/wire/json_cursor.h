@@ -1,5 +1,7 @@
-// JSON text, one token at a time. Strict (RFC 8259, UTF-8), bounded in depth, and without an index
-// or a tree beside the text: a list of 50 MB is read in place.
+// JSON text, one token at a time. Strict (RFC 8259) but for what stands in texts: bytes that are
+// not UTF-8 are taken as they are, and half a surrogate pair becomes U+FFFD as in Go, for one
+// object with such a text must not make a whole list unreadable. Bounded in depth, and without an
+// index or a tree beside the text: a list of 50 MB is read in place.
 //
 // Why not simdjson, which the tests compare it with: it wants a padded copy of the text and an
 // index beside it, and its on-demand form does not look into values that are skipped. wire_bench
@@ -42,6 +44,9 @@ class JsonCursor {
   bool ReadBool(bool& value);
   bool TakeNull();  // false without a problem if something else is next
   bool Skip() { return SkipValue(0); }
+  // Goes back to `value`, where a value begins, forgets the problem, and steps over it by its
+  // quotes and brackets alone: for one that is broken inside. False if these do not match.
+  bool SkipLoosely(const char* value);
 
   // Steps through an object or array: `if (!in.Open('{')) ...; while (in.Next('}')) ...; if
   // (in.failed())`
@@ -71,7 +76,7 @@ class JsonCursor {
     return false;
   }
   bool TakeWord(std::string_view word);
-  bool ScanText(const char*& stop, bool& ascii);
+  bool ScanText(const char*& stop);
   bool Unescape(const char* from);
   bool TakeEscape();
   bool TakeHex(uint32_t& unit);

@@ -102,12 +102,17 @@ class JsonReader {
       return Dispatch(line.table, key, owner, seen, read);
     } else {
       if (key != line.name) return false;
+      const char* value = Here();
       if (in_.TakeNull()) {
         *seen = false;
         return true;
       }
       *seen = true;
       read = !in_.failed() ? ReadLine(line, owner) || reading_.trouble.In(line.name) : Broken();
+      if (!read && Forgive(value)) {
+        read = true;
+        *seen = false;
+      }
       return true;
     }
   }
@@ -132,17 +137,24 @@ class JsonReader {
 
   bool Broken() { return reading_.trouble.Is(in_.problem()); }
 
+  // Where the next value begins, for Forgive.
+  const char* Here() {
+    in_.Peek();
+    return in_.at();
+  }
+  // Whether what could not be read is left out and the reading goes on behind it.
+  bool Forgive(const char* value) { return reading_.lenient && in_.SkipLoosely(value); }
+
   bool ReadUnknown(std::string_view key, TypeMeta* type_meta) {
     if (type_meta != nullptr && (key == "kind" || key == "apiVersion")) {
       std::string& text = key == "kind" ? type_meta->kind : type_meta->api_version;
       const bool is_kind = key == "kind";
       return ReadScalar(text) || reading_.trouble.In(is_kind ? "kind" : "apiVersion");
     }
-    if (!reading_.in_pod_spec) return in_.Skip() || Broken();
-    const uint64_t field = KeyHash(key);
-    in_.Peek();
-    const char* start = in_.at();
-    if (!in_.Skip()) return Broken();
+    const uint64_t field = reading_.in_pod_spec ? KeyHash(key) : 0;
+    const char* start = Here();
+    if (!in_.Skip()) return Broken(), Forgive(start);
+    if (!reading_.in_pod_spec) return true;
     reading_.unkept.Add(field, {start, static_cast<size_t>(in_.at() - start)});
     return true;
   }
@@ -273,7 +285,12 @@ class JsonReader {
       std::string_view key;
       if (!in_.ReadKey(key)) return Broken();
       entry.first.assign(key);
-      if (!ReadElement(entry.second)) return reading_.trouble.InKey(entry.first);
+      const char* value = Here();
+      if (!ReadElement(entry.second)) {
+        reading_.trouble.InKey(entry.first);
+        if (!Forgive(value)) return false;
+        --count;
+      }
     }
     if (in_.failed()) return Broken();
     map.Settle(count);
@@ -287,17 +304,21 @@ class JsonReader {
     bool first = true;
     while (in_.Next(']', first)) {
       if (count == array.size()) array.emplace_back();
+      const char* value = Here();
       bool read;
       if constexpr (std::is_same_v<V, bool>) {
-        bool value = false;
-        read = ReadElement(value);
-        array[count] = value;
+        bool flag = false;
+        read = ReadElement(flag);
+        array[count] = flag;
       } else {
         SpecStep step(reading_, count);
         read = ReadElement(array[count]);
       }
-      if (!read) return reading_.trouble.In(count);
-      ++count;
+      if (read) {
+        ++count;
+      } else if (reading_.trouble.In(count); !Forgive(value)) {
+        return false;
+      }
     }
     if (in_.failed()) return Broken();
     array.resize(count);
@@ -346,7 +367,7 @@ class JsonReader {
     int64_t wide;
     if (!in_.ReadInteger(wide)) return Broken();
     if (wide < std::numeric_limits<int32_t>::min() || wide > std::numeric_limits<int32_t>::max()) {
-      return reading_.trouble.Is("a number out of range");
+      return reading_.trouble.Is("a number out of range", Flaw::kNumber);
     }
     value = static_cast<int32_t>(wide);
     return true;

@@ -1,9 +1,12 @@
 #include "wire/json_text.h"
 
+#include "wire/utf8.h"
+
 namespace coppice::wire {
 
 void AppendJsonText(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
+  if (!IsUtf8(text)) return AppendJsonText(out, WithoutBadUtf8(text));
   out += '"';
   for (const char c : text) {
     switch (c) {

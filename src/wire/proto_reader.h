@@ -22,7 +22,6 @@
 #include "wire/proto_cursor.h"
 #include "wire/reading.h"
 #include "wire/scalars.h"
-#include "wire/utf8.h"
 
 namespace coppice::wire {
 
@@ -61,21 +60,39 @@ class ProtoReader {
     while (!in.done()) {
       const char* start = in.at();
       Tag tag;
-      if (!in.ReadTag(tag)) return trouble().Is("bytes that are no protobuf tag");
+      if (!in.ReadTag(tag)) {
+        if (reading_.lenient) break;
+        return trouble().Is("bytes that are no protobuf tag");
+      }
       bool read = true;
-      const bool known =
-          ((std::get<I>(table).kNumber == tag.number &&
-            ((read = ReadLine(std::get<I>(table), tag, in, owner, counts[I]++)), true)) ||
-           ...);
-      if (!read) return false;
+      const bool known = ((std::get<I>(table).kNumber == tag.number &&
+                           ((read = ReadLine(std::get<I>(table), tag, in, owner, counts[I]++) ||
+                                    (--counts[I], false)),
+                            true)) ||
+                          ...);
+      if (!read) {
+        if (!reading_.lenient) return false;
+        if (!StepOver(bytes.substr(static_cast<size_t>(start - bytes.data())), in)) break;
+        continue;
+      }
       if (known) continue;
-      if (!in.Skip(tag)) return Truncated(tag.number);
+      if (!in.Skip(tag)) {
+        if (reading_.lenient) break;
+        return Truncated(tag.number);
+      }
       if (reading_.in_pod_spec) {
         reading_.unkept.Add(++unknown, {start, static_cast<size_t>(in.at() - start)});
       }
     }
     (Finish(std::get<I>(table), owner, counts[I]), ...);
     return true;
+  }
+
+  // Past the field that `rest` begins with, whatever is in it; false if it has no end.
+  static bool StepOver(std::string_view rest, ProtoCursor& in) {
+    in = ProtoCursor(rest);
+    Tag tag;
+    return in.ReadTag(tag) && in.Skip(tag);
   }
 
   bool Truncated(uint32_t number) {
@@ -260,8 +277,7 @@ class ProtoReader {
       std::string_view bytes;
       if (!Open(tag, in, 0, bytes)) return false;
       if constexpr (std::is_same_v<T, std::string>) {
-        if (!IsUtf8(bytes)) return trouble().Is("text that is not UTF-8");
-        value.assign(bytes);
+        value.assign(bytes);  // as it is: whether it is UTF-8 is for others to mind
         return true;
       } else {
         return ScalarFromProto(bytes, value, reading_);

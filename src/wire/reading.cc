@@ -6,8 +6,23 @@
 
 namespace coppice::wire {
 
-bool Trouble::Is(std::string what) {
+std::string_view ToString(Flaw flaw) {
+  switch (flaw) {
+    case Flaw::kMalformed:
+      return "malformed";
+    case Flaw::kQuantity:
+      return "quantity";
+    case Flaw::kTime:
+      return "time";
+    case Flaw::kNumber:
+      return "number";
+  }
+  return "";
+}
+
+bool Trouble::Is(std::string what, Flaw flaw) {
   what_ = std::move(what);
+  flaw_ = flaw;
   return false;
 }
 
@@ -29,8 +44,14 @@ bool Trouble::InKey(std::string_view key) {
   return false;
 }
 
-Status Trouble::ToStatus() const {
-  return InvalidArgument(path_.empty() ? what_ : path_ + ": " + what_);
+std::string Trouble::Text() const { return path_.empty() ? what_ : path_ + ": " + what_; }
+
+Status Trouble::ToStatus() const { return InvalidArgument(Text()); }
+
+model::Unreadable Trouble::ToUnreadable() const {
+  // It goes into logs and answers, and who made the object chose keys and texts in it.
+  constexpr size_t kLongest = 300;
+  return {.what = Text().substr(0, kLongest), .reason = std::string(ToString(flaw_))};
 }
 
 void QuantityMemory::Remember(std::string_view text, const model::Quantity& value) {

@@ -15,22 +15,31 @@
 
 namespace coppice::wire {
 
+// What kind of thing is wrong: few words, by which people count.
+enum class Flaw { kMalformed, kQuantity, kTime, kNumber };
+std::string_view ToString(Flaw flaw);
+
 // The failure of one reading. The innermost reader says what; each level on the way out puts its
 // own name in front of the path, so that good input pays nothing for it.
 class Trouble {
  public:
   // Always false, so that a reader can end with `return trouble.Is("...")`.
-  bool Is(std::string what);
+  bool Is(std::string what, Flaw flaw = Flaw::kMalformed);
   bool In(std::string_view field);
   bool In(size_t index);
   bool InKey(std::string_view key);
 
   // "spec.containers[2].resources.requests[cpu]: quantities must match ..."
   Status ToStatus() const;
+  // The same, of an object that is kept for what else there is in it.
+  model::Unreadable ToUnreadable() const;
 
  private:
+  std::string Text() const;
+
   std::string path_;
   std::string what_;
+  Flaw flaw_ = Flaw::kMalformed;
 };
 
 // Collects the hash that becomes PodSpec::unkept_hash (see there what is left out and why).
@@ -101,6 +110,9 @@ struct Reading {
   Trouble trouble;
   std::unique_ptr<QuantityMemory> quantities;  // null unless a whole list is read
   bool in_pod_spec = false;                    // only there the rest is hashed
+  // Step over fields that cannot be read and leave them empty: to save the rest of an object that
+  // has failed to be read as a whole.
+  bool lenient = false;
   UnkeptHash unkept;
 };
 

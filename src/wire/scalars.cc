@@ -5,7 +5,6 @@
 
 #include "wire/proto_cursor.h"
 #include "wire/time_text.h"
-#include "wire/utf8.h"
 
 namespace coppice::wire {
 namespace {
@@ -38,7 +37,7 @@ bool ReadTimestamp(std::string_view bytes, TimePoint& at, Trouble& trouble) {
   });
   if (!read) return false;
   return FromSecondsAndNanos(static_cast<int64_t>(seconds), static_cast<int32_t>(nanos), at) ||
-         trouble.Is("a time out of range");
+         trouble.Is("a time out of range", Flaw::kTime);
 }
 
 constexpr std::string_view kBase64 =
@@ -89,7 +88,6 @@ bool ScalarFromProto(std::string_view bytes, model::IntOrString& value, Reading&
   });
   if (!read) return false;
   if (type > 1) return trouble.Is("neither a number nor a text");
-  if (!IsUtf8(text)) return trouble.Is("text that is not UTF-8");
   value.is_string = type == 1;
   value.number = value.is_string ? 0 : static_cast<int32_t>(number);
   value.text.assign(value.is_string ? text : "");
@@ -103,7 +101,10 @@ bool ScalarFromProto(std::string_view bytes, model::Bytes& value, Reading&) {
 
 bool TimeFromText(std::string_view text, model::Time& value, Trouble& trouble) {
   const auto at = ParseRfc3339(text);
-  if (!at) return trouble.Is("not an RFC 3339 time of this era: \"" + std::string(text) + "\"");
+  if (!at) {
+    return trouble.Is("not an RFC 3339 time of this era: \"" + std::string(text) + "\"",
+                      Flaw::kTime);
+  }
   value.at = std::chrono::floor<std::chrono::seconds>(*at);
   return true;
 }
@@ -111,8 +112,9 @@ bool TimeFromText(std::string_view text, model::Time& value, Trouble& trouble) {
 bool TimeFromText(std::string_view text, model::MicroTime& value, Trouble& trouble) {
   const auto at = ParseRfc3339Micro(text);
   if (!at) {
-    return trouble.Is("not an RFC 3339 time with six digits after the point: \"" +
-                      std::string(text) + "\"");
+    return trouble.Is(
+        "not an RFC 3339 time with six digits after the point: \"" + std::string(text) + "\"",
+        Flaw::kTime);
   }
   value.at = *at;
   return true;
@@ -126,7 +128,7 @@ bool QuantityFromText(std::string_view text, model::Quantity& value, Reading& re
     }
   }
   auto parsed = model::Quantity::Parse(text);
-  if (!parsed.ok()) return reading.trouble.Is(parsed.status().message());
+  if (!parsed.ok()) return reading.trouble.Is(parsed.status().message(), Flaw::kQuantity);
   value = *std::move(parsed);
   if (reading.quantities != nullptr) reading.quantities->Remember(text, value);
   return true;

@@ -39,4 +39,15 @@ bool IsUtf8Slowly(std::string_view text) {
   return true;
 }
 
+std::string WithoutBadUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length =
+        SequenceLength(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+    out += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
 }  // namespace coppice::wire

@@ -1,10 +1,11 @@
-// Is this text UTF-8? Every string that comes in is asked, so the all-ASCII answer is inline and
-// quick.
+// Is this text UTF-8? What comes in is taken as it is; what goes out as JSON has to be. Nearly all
+// of it is ASCII, so that answer is inline and quick.
 
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace coppice::wire {
@@ -24,6 +25,9 @@ inline bool IsAscii(std::string_view text) {
   for (; left > 0; ++p, --left) seen |= static_cast<unsigned char>(*p);
   return (seen & 0x8080808080808080u) == 0;
 }
+
+// Each byte that is none of a well-formed sequence becomes U+FFFD, as Go's encoder has it.
+std::string WithoutBadUtf8(std::string_view text);
 
 inline bool IsUtf8(std::string_view text) { return IsAscii(text) || IsUtf8Slowly(text); }
 

@@ -77,7 +77,7 @@ Result<RawWatchEvent> OpenJson(std::string_view line) {
     }
     in.Peek();
     const char* start = in.at();
-    if (!in.Skip()) break;
+    if (!in.Skip() && !in.SkipLoosely(start)) break;
     if (is_object) event.object = {start, static_cast<size_t>(in.at() - start)};
   }
   if (in.failed()) return InvalidArgument(in.problem());

@@ -47,8 +47,9 @@ class WatchFrames {
   size_t scanned_ = 0;  // JSON: no line ends between at_ and here
 };
 
-// `event` is what Next() handed out. An object of another kind than T is an error, and so is a type
-// of event that we do not know.
+// `event` is what Next() handed out. A type of event that we do not know is an error. An object
+// that cannot be read, or is of another kind than T, is not: it comes with metadata.unreadable set,
+// and with what could be read of it (of another kind: nothing).
 template <class T>
 Result<model::WatchEvent<T>> ReadWatchEvent(Encoding encoding, std::string_view event);
 

@@ -54,10 +54,32 @@ TEST_P(WatchFramesTest, AStreamThatEndsInTheMiddleOfAnEventIsNotAtABoundary) {
   EXPECT_FALSE(frames.AtBoundary());
 }
 
-TEST_P(WatchFramesTest, AnotherKindIsRefused) {
+TEST_P(WatchFramesTest, AnObjectOfAnotherKindIsThereButUnreadable) {
   WatchFrames frames(GetParam());
   frames.Feed(WriteWatchEvent(GetParam(), SomeEvents()[0]));
-  EXPECT_FALSE(ReadWatchEvent<model::Pod>(GetParam(), *MUST(frames.Next())).ok());
+  const auto event = MUST(ReadWatchEvent<model::Pod>(GetParam(), *MUST(frames.Next())));
+  ASSERT_TRUE(event.object.metadata.unreadable);
+  EXPECT_EQ(event.object.metadata.name, "");
+}
+
+TEST_P(WatchFramesTest, AnObjectThatCannotBeReadComesWithWhatCanBe) {
+  model::WatchEvent<model::Pod> good;
+  good.type = model::WatchType::kModified;
+  good.object.metadata.name = "p";
+  good.object.metadata.resource_version = "8";
+  good.object.spec.node_name = "n1";
+  good.object.spec.overhead["cpu"] = MUST(model::Quantity::Parse("123m"));
+  std::string bytes = WriteWatchEvent(GetParam(), good);
+  bytes.replace(bytes.find("123m"), 4, "1x3m");
+  WatchFrames frames(GetParam());
+  frames.Feed(bytes);
+  const auto event = MUST(ReadWatchEvent<model::Pod>(GetParam(), *MUST(frames.Next())));
+  EXPECT_EQ(event.type, model::WatchType::kModified);
+  ASSERT_TRUE(event.object.metadata.unreadable);
+  EXPECT_EQ(event.object.metadata.unreadable->reason, "quantity");
+  EXPECT_EQ(event.object.metadata.name, "p");
+  EXPECT_EQ(event.object.metadata.resource_version, "8");
+  EXPECT_EQ(event.object.spec.node_name, "n1");
 }
 
 INSTANTIATE_TEST_SUITE_P(Encodings, WatchFramesTest,

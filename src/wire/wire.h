@@ -1,9 +1,10 @@
 // Bytes <-> model, for every kind of model/objects.h and for lists of them.
 //
 // Protobuf and JSON are read and written by the same tables (fields.h), so they cannot disagree.
-// Unknown fields are skipped. Bad bytes are an kInvalidArgument whose text starts with the path of
-// the field: "spec.containers[2].resources.requests[cpu]: ...". All functions are pure and may be
-// called from any thread.
+// Unknown fields are skipped. Text is taken as it is, UTF-8 or not. Bad bytes are an
+// kInvalidArgument whose text starts with the path of the field:
+// "spec.containers[2].resources.requests[cpu]: ...". All functions are pure and may be called from
+// any thread.
 //
 // T is one of the kinds of model/kinds.h (also ApiStatus and PartialObjectMetadata) or model::List
 // of one. What is not instantiated in instantiate_*.cc does not link.
@@ -45,7 +46,9 @@ Result<T> FromBytes(std::string_view bytes);
 
 // Reads a list (envelope or JSON) item by item, all into the same T, whose memory is reused: for
 // lists of thousands. `each` may take what it wants out of the item; what it leaves is overwritten.
-// A failure of `each` ends the reading and is passed on.
+// A failure of `each` ends the reading and is passed on. An item that cannot be read does not: it
+// is handed out with metadata.unreadable set and all else that could be read of it. Only a list
+// that cannot be cut into its items fails.
 template <class T>
 Result<model::ListMeta> ForEachItem(std::string_view bytes,
                                     const std::function<Status(T& item)>& each);

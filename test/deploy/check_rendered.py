@@ -64,6 +64,7 @@ def autoscaler():
                      "--startup-taint=b", "--skip-nodes-with-local-storage=false"):
         expect(argument in command, f"{argument} is not passed")
     expect(container()["livenessProbe"]["httpGet"]["path"] == "/health-check", "probe")
+    expect(container()["readinessProbe"]["httpGet"]["path"] == "/readyz", "probe of readiness")
     rules = by_kind["ClusterRole"][0]["rules"] + by_kind["Role"][0]["rules"]
     for rule in rules:
         expect("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"], f"a wildcard in {rule}")

@@ -205,6 +205,54 @@ webhooks:
   EXPECT_TRUE(Until([&] { return Running("web") + Running("other") == 4; }, seconds(60)));
 }
 
+// Seen on a real API server: it takes this pod, and no event of any pod could be read after it.
+TEST_F(ClusterFaultsTest, APodWithAnAbsurdQuantityHidesNoOther) {
+  Child& coppice = StartAndSync("a");
+  rig_->Apply(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: absurd, namespace: default, labels: {app: "
+      "absurd}}\nspec:\n  volumes: [{name: v, emptyDir: {sizeLimit: 1e5000}}]\n"
+      "  nodeSelector: {nowhere: to-be-found}\n"
+      "  containers: [{name: c, image: none, resources: {requests: {cpu: 100m}}}]\n");
+  ASSERT_TRUE(Until([&] { return Pods("absurd").size() == 1; }, seconds(30)));
+  rig_->Apply(Deployment("web", 4));
+  EXPECT_TRUE(Until([&] { return Running("web") == 4; }, seconds(60)));
+  EXPECT_EQ(cloud_->servers(), 1u);
+  // Also a process that finds it in its first list sees the others.
+  coppice.Signal(SIGTERM);
+  EXPECT_EQ(coppice.Wait(), 0);
+  StartAndSync("b");
+  rig_->Apply(Deployment("more", 4));
+  EXPECT_TRUE(Until([&] { return Running("more") == 4; }, seconds(60)));
+  EXPECT_EQ(cloud_->servers(), 2u);
+  EXPECT_FALSE(Said("cannot be read"));
+}
+
+// A time that Go's API machinery has and 64 bits of nanoseconds have not.
+TEST_F(ClusterFaultsTest, ANodeThatCannotBeReadStaysAndTheOthersAreLookedAfter) {
+  StartAndSync("a");
+  rig_->Apply(Deployment("web", 4));
+  ASSERT_TRUE(Until([&] { return Running("web") == 4; }, seconds(60)));
+  const Json nodes = Nodes();
+  ASSERT_EQ(nodes.size(), 1u);
+  Json odd = nodes[0];
+  const std::string name = odd["metadata"]["name"];
+  odd["metadata"].erase("resourceVersion");
+  odd["spec"]["taints"].push_back({{"key", "example.org/odd"},
+                                   {"effect", "PreferNoSchedule"},
+                                   {"timeAdded", "3000-01-01T00:00:00Z"}});
+  ASSERT_TRUE(rig_->api().Send("PUT", "/api/v1/nodes/" + name, odd).ok());
+  ASSERT_TRUE(Until([&] { return Said("an object cannot be read"); }, seconds(30)));
+  Scale("web", 8);
+  EXPECT_TRUE(Until([&] { return Running("web") == 8; }, seconds(60)));
+  Scale("web", 0);
+  EXPECT_TRUE(Until([&] { return cloud_->servers() == 1; }, seconds(90)));
+  clock_.SleepFor(seconds(20));
+  EXPECT_EQ(cloud_->servers(), 1u) << "the node that cannot be read is not removed";
+  odd["spec"].erase("taints");
+  ASSERT_TRUE(rig_->api().Send("PUT", "/api/v1/nodes/" + name, odd).ok());
+  EXPECT_TRUE(Until([&] { return cloud_->servers() == 0; }, seconds(90))) << "now it can be read";
+}
+
 TEST_F(ClusterFaultsTest, ANodeWhoseClockLiesIsANodeLikeOthers) {
   StartAndSync("a");
   rig_->Apply(Deployment("web", 8));
