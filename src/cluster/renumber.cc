@@ -81,11 +81,17 @@ void Snapshot::Renumber() {
   for (const NodeIndex node : order_) mark(ids.shapes, shape_of_[node]);
   interner_.Keep(ids);
 
+  for (const NodeIndex node : order_) shape_of_[node] = ids.shapes[shape_of_[node]];
+  tainted_shapes_.clear();
   resources_.ForgetSpecs();
   for (SpecId spec = 0; spec < interner_.spec_count(); ++spec) {
     resources_.LearnSpec(spec, interner_.spec(spec));
   }
   claim_users_.assign(interner_.claim_count(), 0);
+  // Counters, and what filters remember, may be about pods that are gone, too: they come back when
+  // they are asked for. Only who keeps others away has to be counted at once.
+  for (auto& [id, memory] : memory_) memory = nullptr;
+  counters_ = std::make_unique<Counters>(*this);
   for (PodIndex pod = 0; pod < pod_bound(); ++pod) {
     PodRecord& record = pods_[pod];
     if (!record.known) continue;
@@ -96,18 +102,7 @@ void Snapshot::Renumber() {
     if (record.owned) identities_[pod].owner = ids.owners[identities_[pod].owner];
     if (record.node == kNone) continue;
     for (const ClaimId claim : interner_.volume_set(record.volumes).claims) ++claim_users_[claim];
-  }
-  for (const NodeIndex node : order_) shape_of_[node] = ids.shapes[shape_of_[node]];
-  tainted_shapes_.clear();
-  // Counters, and what filters remember, may be about pods that are gone, too: they come back when
-  // they are asked for. Only who keeps others away has to be counted at once.
-  for (auto& [id, memory] : memory_) memory = nullptr;
-  counters_ = std::make_unique<Counters>(*this);
-  for (const NodeIndex node : order_) {
-    for (const PodIndex pod : nodes_[node].pods) {
-      const PodRecord& record = pods_[pod];
-      counters_->OnPod(record.spec, record.labels, record.terminating != 0, node, 1);
-    }
+    counters_->OnPod(record.spec, record.labels, record.terminating != 0, record.node, 1);
   }
   retired_pods_ = retired_shapes_ = 0;
   ++loosened_;
