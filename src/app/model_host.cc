@@ -54,7 +54,7 @@ Status ModelHost::Restart() {
 std::shared_ptr<const report::PassReport> ModelHost::Pass() {
   parts_.model.agenda.RunDue();
   auto report = process_->executor->BlockOn(engine().Pass(parts_.clock.Now()));
-  if (report->status) left_ = FormatMemory(engine().Remember(parts_.clock.Now()));
+  if (report->status) left_ = FormatMemory(engine().Remember(parts_.clock.Now())).text;
   return report;
 }
 

@@ -85,6 +85,7 @@ class RealCluster {
         world_([options = flags_.options](const model::Pod& pod) {
           return autoscale::Engine::Counts(options, pod);
         }),
+        dumps_(world_, [this](std::function<void()> work) { executor_->Post(std::move(work)); }),
         executor_(std::make_unique<Executor>(clock)) {}
 
   Status Connect() {
@@ -189,14 +190,7 @@ class RealCluster {
     } else if (request.path == "/explain") {
       response = reasons_.Answer(request);
     } else if (request.path == "/snapshotz" && flags_.debugging_snapshot_enabled) {
-      response.content_type = "application/json";
-      response.stream = [this](std::shared_ptr<net::ServerStream> stream) {
-        // The world belongs to the decision thread.
-        executor_->Post([this, stream] {
-          stream->Write(DumpCluster(world_));
-          stream->Close();
-        });
-      };
+      response = dumps_.Answer();
     } else {
       response.status = 404;
       response.body = "not found\n";
@@ -398,11 +392,19 @@ class RealCluster {
   // In the background and one at a time; what has been overtaken meanwhile is not written.
   void PutStatus(std::string text, TimePoint at) {
     kube::KubeWriter::Annotations annotations = {{kLastUpdatedAnnotation, FormatGoTime(at)}};
-    if (flags_.options.deviations.survive_restarts)
-      annotations[kMemoryAnnotation] = FormatMemory(assembly_->engine().Remember(at));
+    if (flags_.options.deviations.survive_restarts) annotations[kMemoryAnnotation] = MemoryAt(at);
     next_status_ = {std::move(text), std::move(annotations)};
     if (!writing_status_) executor_->Spawn(WriteStatus());
     writing_status_ = true;
+  }
+  std::string MemoryAt(TimePoint at) {
+    MemoryText memory = FormatMemory(assembly_->engine().Remember(at));
+    const bool told = std::exchange(memory_is_cut_, memory.left_out > 0);
+    if (memory_is_cut_ && !told) {
+      log_.Warning("not every back-off is left to the next process: an annotation is limited",
+                   {{"left_out", memory.left_out}, {"limit_bytes", kMaxMemoryBytes}});
+    }
+    return std::move(memory.text);
   }
   Task<void> WriteStatus() {
     while (next_status_ && !stopping_) {
@@ -461,6 +463,7 @@ class RealCluster {
   LoopTrigger trigger_;
   StatusMap status_map_;
   cluster::World world_;
+  ClusterDumps dumps_;
   std::unique_ptr<kube::Credentials> credentials_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<kube::LeaderLease> lease_;
@@ -474,6 +477,7 @@ class RealCluster {
   std::optional<Promise<bool>> nudge_;
   std::optional<std::pair<std::string, kube::KubeWriter::Annotations>> next_status_;
   bool writing_status_ = false;
+  bool memory_is_cut_ = false;  // and that has been told
   bool stopping_ = false;
   bool idle_ = false;
   int exit_code_ = 0;

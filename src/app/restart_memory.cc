@@ -1,14 +1,29 @@
 #include "app/restart_memory.h"
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 namespace coppice::app {
 namespace {
 
 using Json = nlohmann::json;
 
-// Longer texts of errors are cut: an annotation may have 256 KiB, and there may be many groups.
-constexpr size_t kMaxMessage = 200;
+// Longer texts of errors are cut: there may be many groups.
+constexpr size_t kMaxText = 200;
+
+std::string Cut(const std::string& text) {
+  size_t size = std::min(text.size(), kMaxText);
+  // Not within a character.
+  while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80)
+    --size;
+  return text.substr(0, size);
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 int64_t Seconds(TimePoint time) {
   return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
@@ -29,25 +44,42 @@ std::string Text(const Json& object, const char* key) {
   return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
 }
 
+Json ToJson(const autoscale::GroupBackoff::Entry& entry) {
+  return {{"for", std::chrono::duration_cast<std::chrono::seconds>(entry.duration).count()},
+          {"until", Seconds(entry.until)},
+          {"failed", Seconds(entry.last_failure)},
+          {"outOfStock", entry.why.error_class == cloud::ErrorClass::kOutOfResources},
+          {"code", Cut(entry.why.code)},
+          {"message", Cut(entry.why.message)}};
+}
+
 }  // namespace
 
-std::string FormatMemory(const autoscale::Memory& memory) {
-  Json backoffs = Json::object();
-  for (const auto& [group, entry] : memory.backoffs) {
-    backoffs[group] = {
-        {"for", std::chrono::duration_cast<std::chrono::seconds>(entry.duration).count()},
-        {"until", Seconds(entry.until)},
-        {"failed", Seconds(entry.last_failure)},
-        {"outOfStock", entry.why.error_class == cloud::ErrorClass::kOutOfResources},
-        {"code", entry.why.code},
-        {"message", entry.why.message.substr(0, kMaxMessage)}};
+MemoryText FormatMemory(const autoscale::Memory& memory, size_t max_bytes) {
+  Json json = {{"written", Seconds(memory.written)},
+               {"scaledUp", Seconds(memory.last_scale_up)},
+               {"scaledDown", Seconds(memory.last_delete)},
+               {"scaleDownFailed", Seconds(memory.last_failure)},
+               {"backoffs", Json::object()}};
+  using Entry = autoscale::GroupBackoff::Entries::value_type;
+  std::vector<const Entry*> longest;
+  for (const Entry& entry : memory.backoffs) longest.push_back(&entry);
+  std::ranges::stable_sort(longest, std::greater<>(),
+                           [](const Entry* entry) { return entry->second.until; });
+  MemoryText written;
+  size_t bytes = Dump(json).size();
+  for (const Entry* entry : longest) {
+    Json backoff = ToJson(entry->second);
+    const size_t more = Dump(entry->first).size() + Dump(backoff).size() + 2;  // colon, comma
+    if (bytes + more > max_bytes) {
+      ++written.left_out;  // a shorter one may still fit
+      continue;
+    }
+    bytes += more;
+    json["backoffs"][entry->first] = std::move(backoff);
   }
-  const Json json = {{"written", Seconds(memory.written)},
-                     {"scaledUp", Seconds(memory.last_scale_up)},
-                     {"scaledDown", Seconds(memory.last_delete)},
-                     {"scaleDownFailed", Seconds(memory.last_failure)},
-                     {"backoffs", std::move(backoffs)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  written.text = Dump(json);
+  return written;
 }
 
 Result<autoscale::Memory> ParseMemory(const std::string& text) {

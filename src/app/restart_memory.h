@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "autoscale/memory.h"
@@ -14,7 +15,17 @@ namespace coppice::app {
 
 inline constexpr char kMemoryAnnotation[] = "coppice.cluster-autoscaler.kubernetes.io/memory";
 
-std::string FormatMemory(const autoscale::Memory& memory);
+// All annotations of an object may have 256 KiB together, or the API server refuses the whole
+// status; others' need room, too.
+inline constexpr size_t kMaxMemoryBytes = 128 << 10;
+
+struct MemoryText {
+  std::string text;
+  size_t left_out = 0;  // back-offs that did not fit
+};
+// The times always; of back-offs what fits, those that last longest first: of one that is about to
+// end the least is lost.
+MemoryText FormatMemory(const autoscale::Memory& memory, size_t max_bytes = kMaxMemoryBytes);
 Result<autoscale::Memory> ParseMemory(const std::string& text);
 
 }  // namespace coppice::app

@@ -45,7 +45,7 @@ class RestartMemoryTest : public EngineRig {
     ASSERT_TRUE(assembly_->engine().state().BackedOff("web", clock_.Now()));
   }
   bool BackedOffAfterRestart(std::vector<std::string> flags, Duration away) {
-    const std::string left = FormatMemory(assembly_->engine().Remember(clock_.Now()));
+    const std::string left = FormatMemory(assembly_->engine().Remember(clock_.Now())).text;
     clock_.Set(clock_.Now() + away);
     Assemble(std::move(flags), inline_, writer_);
     assembly_->engine().Recall(MUST(ParseMemory(left)), clock_.Now());
@@ -59,7 +59,36 @@ class RestartMemoryTest : public EngineRig {
 
 TEST_F(RestartMemoryTest, ComesBackAsItWasWritten) {
   const autoscale::Memory memory = Some();
-  EXPECT_EQ(MUST(ParseMemory(FormatMemory(memory))), memory);
+  EXPECT_EQ(MUST(ParseMemory(FormatMemory(memory).text)), memory);
+}
+
+TEST_F(RestartMemoryTest, OfTooManyBackOffsThoseThatLastLongestAreWritten) {
+  autoscale::Memory memory = Some();
+  memory.backoffs.clear();
+  for (int i = 0; i < 2'000; ++i) {
+    memory.backoffs["group-" + std::to_string(i)] = {
+        .duration = minutes(5),
+        .until = clock_.Now() + seconds(i),
+        .last_failure = clock_.Now(),
+        .why = {cloud::ErrorClass::kOther, "code", std::string(10'000, 'x')}};
+  }
+  memory.backoffs[std::string(300'000, 'n')] = memory.backoffs.at("group-1999");
+  const MemoryText written = FormatMemory(memory);
+  EXPECT_LE(written.text.size(), kMaxMemoryBytes);
+  EXPECT_GT(written.text.size(), kMaxMemoryBytes * 9 / 10);
+  const autoscale::Memory read = MUST(ParseMemory(written.text));
+  EXPECT_EQ(read.last_delete, memory.last_delete);
+  EXPECT_EQ(read.backoffs.size() + written.left_out, memory.backoffs.size());
+  ASSERT_GT(read.backoffs.size(), 100U);
+  for (size_t i = 0; i < read.backoffs.size(); ++i)
+    EXPECT_TRUE(read.backoffs.contains("group-" + std::to_string(1'999 - i))) << i;
+}
+
+TEST_F(RestartMemoryTest, ATextIsNotCutWithinACharacter) {
+  autoscale::Memory memory = Some();
+  memory.backoffs.at("b").why.message = std::string(199, 'x') + "\xC3\xA4";
+  const MemoryText written = FormatMemory(memory);
+  EXPECT_EQ(MUST(ParseMemory(written.text)).backoffs.at("b").why.message, std::string(199, 'x'));
 }
 
 TEST_F(RestartMemoryTest, WhatIsNoMemoryIsSaidAndNonsenseCountsForNothing) {

@@ -44,6 +44,8 @@ IndexesToMove DrainMemory::Sort(const cluster::World& world,
   IndexesToMove result;
   result.movable.reserve(pods.size());
   const cluster::Snapshot& snapshot = world.snapshot();
+  if (id_epoch_ != snapshot.id_epoch()) Forget();
+  id_epoch_ = snapshot.id_epoch();
   if (said_.size() < snapshot.interner().eviction_count())
     said_.resize(snapshot.interner().eviction_count());
   for (const cluster::PodIndex pod : pods) {
@@ -51,10 +53,14 @@ IndexesToMove DrainMemory::Sort(const cluster::World& world,
     if (entry == nullptr) continue;
     Said& said = said_[snapshot.eviction_id(pod)];
     DrainOutcome outcome = said.outcome;
+    bool daemon = said.daemon;
     if (!said.final && said.budgets != context.budgets.version()) {
-      said.daemon = traits_.Of(snapshot, pod, *entry->pod).daemon_set;
+      const PodTraits::Traits& traits = traits_.Of(snapshot, pod, *entry->pod);
+      daemon = said.daemon = traits.daemon_set;
       DrainVerdict verdict = Judge(said, *entry->pod, context);
       outcome = verdict.outcome;
+      // By the clock, for what is known of its kind is not enough: nothing is remembered.
+      if (snapshot.terminating(pod) || (traits.system && !traits.daemon_set)) said = {};
       if (outcome == DrainOutcome::kBlock) {
         result.blocking = pod;
         result.blocked_by = std::move(verdict);
@@ -64,7 +70,7 @@ IndexesToMove DrainMemory::Sort(const cluster::World& world,
     switch (outcome) {
       case DrainOutcome::kUndefined:
       case DrainOutcome::kOk:
-        (said.daemon ? result.daemon_set : result.movable).push_back(pod);
+        (daemon ? result.daemon_set : result.movable).push_back(pod);
         break;
       case DrainOutcome::kWaitForCompletion:
         result.on_completion.push_back(pod);

@@ -4,7 +4,8 @@
 // are tried again with their new node. But what the rules read of a pod is interned
 // (cluster::Interner::Eviction), so one pod of a kind is judged for all, and the others' objects
 // are not even looked at. Of the rules only the last looks at something that changes meanwhile
-// (what is left of disruption budgets); its word is kept until some budget is used further.
+// (what is left of disruption budgets); its word is kept until some budget is used further. Times
+// are not interned: pods that are going, and those of the system that may move, are judged each.
 
 #pragma once
 
@@ -37,6 +38,8 @@ class PodTraits {
   // `object` is looked at only for the first of a kind.
   const Traits& Of(const cluster::Snapshot& snapshot, cluster::PodIndex pod,
                    const model::Pod& object) {
+    if (id_epoch_ != snapshot.id_epoch()) known_.clear();
+    id_epoch_ = snapshot.id_epoch();
     const cluster::EvictionId id = snapshot.eviction_id(pod);
     if (id >= known_.size()) known_.resize(id + 1);
     if (!known_[id].known) known_[id] = Read(object);
@@ -46,7 +49,8 @@ class PodTraits {
  private:
   static Traits Read(const model::Pod& pod);
 
-  std::vector<Traits> known_;  // by eviction id; ids are never reused
+  uint64_t id_epoch_ = 0;
+  std::vector<Traits> known_;  // by eviction id
 };
 
 class DrainMemory {
@@ -75,6 +79,7 @@ class DrainMemory {
 
   const std::vector<DrainRule>& rules_;
   PodTraits& traits_;
+  uint64_t id_epoch_ = 0;
   std::vector<Said> said_;  // by eviction id
 };
 

@@ -82,7 +82,8 @@ struct DrainContext {
 };
 
 // Of the pod it reads what cluster::Interner::Eviction has in its key, and nothing else: pods of
-// one key are judged once.
+// one key are judged once. But for times: a rule may read those of a pod that is going, and, behind
+// the rule about DaemonSets, those of the system's pods.
 struct DrainRule {
   std::string_view name;
   std::function<DrainVerdict(const model::Pod&, const DrainContext&)> judge;

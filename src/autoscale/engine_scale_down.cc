@@ -151,10 +151,9 @@ Task<void> Engine::ScaleDown(PassState& pass) {
   std::set<std::string> delayed;
   if (parts_.options.scale_down_delay_type_local) {
     const TimePoint now = parts_.executor.clock().Now();
-    const auto delay = [&](const std::map<std::string, TimePoint>& since, Duration wait) {
-      for (const auto& [group, at] : since) {
-        if (at + wait > now) delayed.insert(group);
-      }
+    const auto delay = [&](std::map<std::string, TimePoint>& since, Duration wait) {
+      std::erase_if(since, [&](const auto& entry) { return entry.second + wait <= now; });
+      for (const auto& [group, at] : since) delayed.insert(group);
     };
     delay(group_scaled_up_, parts_.options.scale_down_delay_after_add);
     delay(group_scaled_down_, parts_.options.scale_down_delay_after_delete);

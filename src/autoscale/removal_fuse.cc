@@ -7,12 +7,19 @@
 namespace coppice::autoscale {
 
 void RemovalFuse::Removed(std::string_view node, TimePoint now) {
-  if (empty_.erase(std::string(node)) == 0) removals_.push_back(now);
+  if (empty_.erase(std::string(node)) != 0) return;
+  ForgetOld(now);  // here, too: without fuses nobody asks
+  removals_.push_back(now);
+}
+
+void RemovalFuse::ForgetOld(TimePoint now) {
+  const Duration window = options_.deviations.fuse_window;
+  std::erase_if(removals_, [&](TimePoint at) { return at + window < now; });
 }
 
 int RemovalFuse::Allowed(const Moment& moment) {
   const Deviations& fuses = options_.deviations;
-  std::erase_if(removals_, [&](TimePoint at) { return at + fuses.fuse_window < moment.now; });
+  ForgetOld(moment.now);
   std::set<std::string> still;
   int counted = static_cast<int>(removals_.size());
   for (const auto* nodes : {&moment.deleting.empty, &moment.deleting.drained}) {

@@ -43,6 +43,7 @@ class RemovalFuse {
   // to stay.
   Task<std::set<std::string>> AskWhoIsEmpty(const Moment& moment,
                                             std::vector<DeletionBatch>& batches);
+  void ForgetOld(TimePoint now);
   int Allowed(const Moment& moment);
 
   const Options& options_;

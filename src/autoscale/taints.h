@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "autoscale/options.h"
+#include "cluster/shapes.h"
 #include "model/node.h"
 
 namespace coppice::autoscale {
 
 // Hard: the node is going. Value: unix seconds.
-inline constexpr std::string_view kToBeDeletedTaint = "ToBeDeletedByClusterAutoscaler";
+using cluster::kToBeDeletedTaint;
 // Soft (PreferNoSchedule): unneeded, and may go. Value: unix seconds.
 inline constexpr std::string_view kDeletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler";
 

@@ -33,6 +33,8 @@ model::Pod Without(model::Pod pod) {
 
 bool TpuRequests::Asks(cluster::PodIndex pod, const cluster::Snapshot& snapshot,
                        const ObjectOf& object_of) {
+  if (id_epoch_ != snapshot.id_epoch()) known_.clear();
+  id_epoch_ = snapshot.id_epoch();
   const size_t spec = snapshot.spec_id(pod);
   if (spec >= known_.size()) known_.resize(spec + 1, 0);
   if (known_[spec] == 0) known_[spec] = Requests(object_of(pod)) ? 2 : 1;

@@ -28,6 +28,7 @@ class TpuRequests {
  private:
   bool Asks(cluster::PodIndex pod, const cluster::Snapshot& snapshot, const ObjectOf& object_of);
 
+  uint64_t id_epoch_ = 0;
   std::vector<int8_t> known_;  // by spec id: 0 unknown, 1 no, 2 yes
 };
 

@@ -27,7 +27,7 @@ class ObjectTable {
   const T& Upsert(T object) {
     ++version_;
     auto& slot = objects_[Key(object.metadata.namespace_, object.metadata.name)];
-    slot = std::make_unique<T>(std::move(object));
+    slot = std::make_shared<const T>(std::move(object));
     return *slot;
   }
   bool Erase(std::string_view namespace_, std::string_view name) {
@@ -51,12 +51,18 @@ class ObjectTable {
       visit(*it->second);
     }
   }
+  std::vector<std::shared_ptr<const T>> List() const {  // in that order
+    std::vector<std::shared_ptr<const T>> all;
+    all.reserve(objects_.size());
+    for (const auto& [key, object] : objects_) all.push_back(object);
+    return all;
+  }
   size_t size() const { return objects_.size(); }
   uint64_t version() const { return version_; }  // grows with every change
 
  private:
   using Key = std::pair<std::string, std::string>;
-  std::map<Key, std::unique_ptr<T>> objects_;
+  std::map<Key, std::shared_ptr<const T>> objects_;
   uint64_t version_ = 0;
 };
 

@@ -3,151 +3,27 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/declared_features.h"
-#include "model/resources.h"
+#include "cluster/pod_shape.h"
+#include "model/taints.h"
 
 namespace coppice::cluster {
 namespace {
 
-bool HasHostPort(const model::Container& container) {
-  return std::ranges::any_of(container.ports,
-                             [](const model::ContainerPort& port) { return port.host_port > 0; });
+// What stands for the time in the value of a ToBeDeleted taint: every deletion would bring a shape
+// of its own. No value that the API server accepts has a space in it.
+constexpr std::string_view kSomeTime = "some time";
+
+bool IsTimeOfDeletion(const model::Taint& taint) {
+  return taint.key == kToBeDeletedTaint && !taint.value.empty() &&
+         std::ranges::all_of(taint.value, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-void AddContainers(Canonical& bytes, const std::vector<model::Container>& containers) {
-  bytes.Add(static_cast<int64_t>(containers.size()));
-  for (const model::Container& container : containers) {
-    bytes.Add(container.name);               // statuses of an in-place resize are found by it
-    bytes.AddRequests(container.resources);  // limits count for nothing
-    const bool plain = !container.restart_policy && container.restart_policy_rules.empty() &&
-                       !HasHostPort(container);
-    bytes.Add(plain);
-    if (plain) continue;
-    bytes.Add(container.restart_policy);
-    bytes.Add(static_cast<int64_t>(container.restart_policy_rules.size()));
-    for (const auto& rule : container.restart_policy_rules) bytes.Add(rule.action);
-    for (const model::ContainerPort& port : container.ports) {
-      if (port.host_port <= 0) continue;
-      bytes.Add(port.host_port);
-      bytes.Add(port.protocol);
-      bytes.Add(port.host_ip);
-    }
-    bytes.Add(int32_t{0});  // no host port is 0: ends the list
-  }
-}
-
-void AddStatuses(Canonical& bytes, const std::vector<model::ContainerStatus>& statuses) {
-  bytes.Add(static_cast<int64_t>(statuses.size()));
-  for (const model::ContainerStatus& status : statuses) {
-    bytes.Add(status.name);
-    bytes.Add(status.allocated_resources);
-    bytes.Add(status.resources.has_value());
-    if (status.resources) bytes.AddRequests(*status.resources);
-  }
-}
-
-bool IsOfResize(const model::PodCondition& condition) {
-  return condition.type.starts_with("PodResize");
-}
-
-// Nothing of what most pods do not have: then a word says so, instead of twenty that are empty.
-bool IsPlain(const model::Pod& pod) {
-  const model::PodSpec& spec = pod.spec;
-  const model::PodStatus& status = pod.status;
-  return spec.init_containers.empty() && !spec.resources && spec.overhead.empty() &&
-         spec.node_selector.empty() && !spec.affinity && spec.tolerations.empty() &&
-         spec.topology_spread_constraints.empty() && !spec.host_network && !spec.host_users &&
-         spec.resource_claims.empty() && status.container_statuses.empty() &&
-         status.init_container_statuses.empty() && status.allocated_resources.empty() &&
-         !status.resources && status.resize.empty() &&
-         std::ranges::none_of(status.conditions, IsOfResize);
-}
-
-// Everything that ShapeOf reads. What is missing here would make two different shapes one.
-void AddRaw(Canonical& bytes, const model::Pod& pod) {
-  const model::PodSpec& spec = pod.spec;
-  AddContainers(bytes, spec.containers);
-  bytes.Add(spec.priority);
-  bytes.Add(spec.scheduler_name);
-  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
-  bytes.Add(owner ? std::string_view(owner->kind) : std::string_view(""));  // never null bytes
-  const bool plain = IsPlain(pod);
-  bytes.Add(plain);
-  if (plain) return;
-  AddContainers(bytes, spec.init_containers);
-  bytes.Add(spec.resources.has_value());
-  if (spec.resources) bytes.AddRequests(*spec.resources);
-  bytes.Add(spec.overhead);
-  bytes.Add(spec.node_selector);
-  bytes.Add(spec.affinity);
-  bytes.Add(spec.tolerations);
-  bytes.Add(spec.topology_spread_constraints);
-  bytes.Add(spec.host_network);
-  bytes.Add(spec.host_users);
-  bytes.Add(!spec.resource_claims.empty());
-  AddStatuses(bytes, pod.status.container_statuses);
-  AddStatuses(bytes, pod.status.init_container_statuses);
-  bytes.Add(pod.status.allocated_resources);
-  bytes.Add(pod.status.resources.has_value());
-  if (pod.status.resources) bytes.AddRequests(*pod.status.resources);
-  bytes.Add(pod.status.resize);
-  for (const model::PodCondition& condition : pod.status.conditions) {
-    if (!IsOfResize(condition)) continue;
-    bytes.Add(condition.type);
-    bytes.Add(condition.status);
-    bytes.Add(condition.reason);
-  }
-}
-
-void AddHostPorts(std::vector<HostPort>& out, const model::Container& container) {
-  for (const model::ContainerPort& port : container.ports) {
-    if (port.host_port <= 0) continue;
-    out.push_back({.ip = port.host_ip.empty() ? "0.0.0.0" : port.host_ip,
-                   .protocol = port.protocol.empty() ? "TCP" : port.protocol,
-                   .port = port.host_port});
-  }
-}
-
-PodSpecShape ShapeOf(const model::Pod& pod) {
-  PodSpecShape shape{.requests = model::IncomingRequests(pod),
-                     .placed = model::PlacedRequests(pod),
-                     .node_selector = pod.spec.node_selector,
-                     .affinity = pod.spec.affinity,
-                     .tolerations = pod.spec.tolerations,
-                     .spread = pod.spec.topology_spread_constraints,
-                     .priority = model::PriorityOf(pod),
-                     .scheduler_name = pod.spec.scheduler_name,
-                     .has_resource_claims = !pod.spec.resource_claims.empty(),
-                     .needed_features = model::NeededFeatures(pod.spec)};
-  // Ports of plain init containers are free again before the pod runs.
-  for (const model::Container& container : pod.spec.init_containers) {
-    if (container.restart_policy == "Always") AddHostPorts(shape.host_ports, container);
-  }
-  for (const model::Container& container : pod.spec.containers)
-    AddHostPorts(shape.host_ports, container);
-  if (const model::OwnerReference* owner = model::ControllerOf(pod.metadata))
-    shape.owner_kind = owner->kind;
-  return shape;
-}
-
-void AddShape(Canonical& bytes, const PodSpecShape& shape) {
-  bytes.Add(shape.requests);
-  bytes.Add(shape.placed);
-  bytes.Add(shape.node_selector);
-  bytes.Add(shape.affinity);
-  bytes.Add(shape.tolerations);
-  bytes.Add(shape.spread);
-  bytes.Add(static_cast<int64_t>(shape.host_ports.size()));
-  for (const HostPort& port : shape.host_ports) {
-    bytes.Add(port.ip);
-    bytes.Add(port.protocol);
-    bytes.Add(port.port);
-  }
-  bytes.Add(shape.priority);
-  bytes.Add(shape.scheduler_name);
-  bytes.Add(shape.owner_kind);
-  bytes.Add(shape.has_resource_claims);
-  bytes.Add(shape.needed_features);
+// An operator that does not look at the value is Exists; an empty key names every taint.
+bool MayTolerateTimes(const PodSpecShape& shape) {
+  return std::ranges::any_of(shape.tolerations, [](const model::Toleration& toleration) {
+    return (toleration.key.empty() || toleration.key == kToBeDeletedTaint) &&
+           toleration.operator_ != "Exists" && !toleration.value.empty();
+  });
 }
 
 bool Matters(const model::Volume& volume) {
@@ -180,9 +56,12 @@ SpecId Interner::Spec(const model::Pod& pod) {
   seen.spec = Known(spec_table_, specs_, hash);
   if (seen.spec == kNone) {
     seen.spec = spec_count();
+    taint_times_count_ = taint_times_count_ || MayTolerateTimes(shape);
     specs_.push_back({std::move(shape), std::string(scratch_.bytes())});
     spec_table_.Insert(hash, seen.spec);
+    ++added_for_pods_;
   }
+  ++added_for_pods_;
   raw_table_.Insert(raw_hash, static_cast<uint32_t>(raw_specs_.size()));
   raw_specs_.push_back(std::move(seen));
   return raw_specs_.back().spec;
@@ -199,6 +78,7 @@ LabelSetId Interner::Labels(std::string_view namespace_, const model::Labels& la
   label_sets_.push_back(
       {{std::string(namespace_), labels}, std::string(scratch_.bytes()), Namespace(namespace_)});
   label_table_.Insert(hash, id);
+  ++added_for_pods_;
   return id;
 }
 
@@ -222,6 +102,7 @@ VolumeSetId Interner::Volumes(const model::Pod& pod) {
   }
   volume_sets_.push_back({std::move(set), std::string(scratch_.bytes())});
   volume_table_.Insert(hash, id);
+  ++added_for_pods_;
   return id;
 }
 
@@ -233,6 +114,12 @@ NodeShapeId Interner::Shape(const model::Node& node) {
   }
   for (const model::Taint& taint : node.spec.taints) {
     shape.taints.push_back({.key = taint.key, .value = taint.value, .effect = taint.effect});
+    std::string& value = shape.taints.back().value;
+    if (!model::KeepsOut(taint)) {
+      value.clear();
+    } else if (!taint_times_count_ && IsTimeOfDeletion(taint)) {
+      value = kSomeTime;
+    }
   }
   return Shape(std::move(shape));
 }
@@ -249,6 +136,7 @@ NodeShapeId Interner::Shape(NodeShape shape) {
   id = node_shape_count();
   node_shapes_.push_back({std::move(shape), std::string(scratch_.bytes())});
   shape_table_.Insert(hash, id);
+  ++added_shapes_;
   return id;
 }
 
@@ -264,11 +152,16 @@ ClaimId Interner::FindClaim(std::string_view namespace_, std::string_view name) 
 }
 
 ClaimId Interner::Claim(std::string_view namespace_, std::string_view name) {
-  ClaimId id = FindClaim(namespace_, name);
+  return ClaimOf(ClaimKey(namespace_, name));
+}
+
+ClaimId Interner::ClaimOf(std::string key) {
+  const uint64_t hash = HashBytes(key);
+  ClaimId id = claim_table_.Find(hash, [&](uint32_t i) { return claims_[i] == key; });
   if (id != kNone) return id;
   id = claim_count();
-  claims_.push_back(ClaimKey(namespace_, name));
-  claim_table_.Insert(HashBytes(claims_.back()), id);
+  claims_.push_back(std::move(key));
+  claim_table_.Insert(hash, id);
   return id;
 }
 
@@ -284,6 +177,7 @@ OwnerId Interner::Owner(const model::OwnerReference* owner) {
   id = static_cast<OwnerId>(owners_.size());
   owners_.push_back({*owner, std::string(scratch_.bytes())});
   owner_table_.Insert(hash, id);
+  ++added_for_pods_;
   return id;
 }
 
@@ -295,17 +189,15 @@ bool SpeaksOfEviction(std::string_view annotation) {
          annotation.starts_with("kubernetes.io/config.");
 }
 
-void AddTime(Canonical& bytes, const std::optional<model::Time>& time) {
-  bytes.Add(time.has_value());
-  if (time) bytes.Add(int64_t{time->at.time_since_epoch().count()});
-}
-
 }  // namespace
+
+uint64_t Interner::HashEviction(std::string_view bytes, OwnerId owner, LabelSetId labels) {
+  // Ids are dense and small; the multiplier spreads them over the bits.
+  return HashBytes(bytes) ^ ((uint64_t{owner} << 32) | labels) * 0x9E3779B97F4A7C15u >> 7;
+}
 
 EvictionId Interner::Eviction(const model::Pod& pod, OwnerId owner, LabelSetId labels) {
   scratch_.clear();
-  scratch_.Add(int64_t{owner});
-  scratch_.Add(int64_t{labels});  // with the namespace
   for (const auto& [key, value] : pod.metadata.annotations) {
     if (!SpeaksOfEviction(key)) continue;
     scratch_.Add(key);
@@ -322,57 +214,20 @@ EvictionId Interner::Eviction(const model::Pod& pod, OwnerId owner, LabelSetId l
     scratch_.Add(volume.empty_dir ? std::string_view(volume.empty_dir->medium) : "");
   }
   scratch_.Add(false);
-  // Pods that are going, and the system's, are judged by the clock; of others no time counts.
-  AddTime(scratch_, pod.metadata.deletion_timestamp);
-  if (pod.metadata.deletion_timestamp) scratch_.Add(pod.spec.termination_grace_period_seconds);
-  if (pod.metadata.namespace_ == "kube-system") AddTime(scratch_, pod.metadata.creation_timestamp);
+  scratch_.Add(pod.metadata.deletion_timestamp.has_value());
   if (pod.metadata.unreadable) scratch_.Add(pod.metadata.unreadable->what);
-  const uint64_t hash = HashBytes(scratch_.bytes());
-  EvictionId id =
-      eviction_table_.Find(hash, [&](uint32_t i) { return evictions_[i] == scratch_.bytes(); });
+  const uint64_t hash = HashEviction(scratch_.bytes(), owner, labels);
+  EvictionId id = eviction_table_.Find(hash, [&](uint32_t i) {
+    const EvictionKind& kind = evictions_[i];
+    return kind.owner == owner && kind.labels == labels && kind.bytes == scratch_.bytes();
+  });
   if (id != kNone) return id;
   id = eviction_count();
-  evictions_.emplace_back(scratch_.bytes());
+  evictions_.push_back({owner, labels, std::string(scratch_.bytes())});
   eviction_table_.Insert(hash, id);
+  ++added_for_pods_;
   return id;
 }
-
-namespace {
-
-// Every id of b is a's. Stricter than need be where a whole member is compared, never laxer: what
-// AddRaw, Volumes and Eviction read is here.
-bool HaveSameIds(const model::Pod& a, const model::Pod& b) {
-  const model::PodSpec& one = a.spec;
-  const model::PodSpec& other = b.spec;
-  if (a.metadata.namespace_ != b.metadata.namespace_ || a.metadata.labels != b.metadata.labels ||
-      a.metadata.annotations != b.metadata.annotations ||
-      a.metadata.owner_references != b.metadata.owner_references ||
-      one.containers != other.containers || a.status.phase != b.status.phase)
-    return false;
-  // By the clock: seldom the same, and seldom met.
-  if (a.metadata.deletion_timestamp || b.metadata.deletion_timestamp ||
-      a.metadata.namespace_ == "kube-system" || a.metadata.unreadable || b.metadata.unreadable)
-    return false;
-  if (!IsPlain(a) || !IsPlain(b)) {
-    if (one.init_containers != other.init_containers || one.resources != other.resources ||
-        one.overhead != other.overhead || one.node_selector != other.node_selector ||
-        one.affinity != other.affinity || one.tolerations != other.tolerations ||
-        one.topology_spread_constraints != other.topology_spread_constraints ||
-        one.host_network != other.host_network || one.host_users != other.host_users ||
-        one.resource_claims != other.resource_claims ||
-        a.status.container_statuses != b.status.container_statuses ||
-        a.status.init_container_statuses != b.status.init_container_statuses ||
-        a.status.allocated_resources != b.status.allocated_resources ||
-        a.status.resources != b.status.resources || a.status.resize != b.status.resize ||
-        std::ranges::any_of(a.status.conditions, IsOfResize) ||
-        std::ranges::any_of(b.status.conditions, IsOfResize))
-      return false;
-  }
-  return one.priority == other.priority && one.scheduler_name == other.scheduler_name &&
-         one.restart_policy == other.restart_policy && one.volumes == other.volumes;
-}
-
-}  // namespace
 
 PodIds Interner::Ids(const model::Pod& pod) {
   PodIds ids;

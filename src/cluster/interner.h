@@ -3,7 +3,9 @@
 // A pod is looked up twice. First by the raw bytes of what its shape is worked out from, so that
 // the many pods of one controller cost a hash and a comparison; on a miss the shape is computed and
 // looked up by its own canonical bytes, because different spellings ("1", "1000m") are one shape.
-// Ids are dense from 0 and are never reused; references stay valid as long as the interner.
+// Ids are dense from 0. They and references stay good until Keep(), which lets go of what nobody
+// has any more and gives the rest new ids: Jobs bring an owner and labels of their own each, for
+// ever.
 
 #pragma once
 
@@ -29,6 +31,16 @@ struct PodIds {
   OwnerId owner = kNone;
 };
 
+// By id, of each kind: first whether it is to be kept (not kNone), then its new id (kNone: gone).
+struct KeptIds {
+  std::vector<uint32_t> specs;
+  std::vector<uint32_t> labels;
+  std::vector<uint32_t> volumes;
+  std::vector<uint32_t> evictions;
+  std::vector<uint32_t> owners;
+  std::vector<uint32_t> shapes;
+};
+
 class Interner {
  public:
   Interner();
@@ -40,8 +52,9 @@ class Interner {
   NodeShapeId Shape(NodeShape shape);
   OwnerId Owner(const model::OwnerReference* owner);  // kNone for none
   // Everything that decides whether and how a pod may leave its node: the ids it has already, what
-  // its annotations say about eviction, phase, local volumes, and its times where they count. Pods
-  // with one id are the same to every drain rule.
+  // its annotations say about eviction, phase, local volumes, whether it is going. Pods with one id
+  // are the same to every drain rule, but for times: those of pods that are going and of the
+  // system's count, and would make each its own kind.
   EvictionId Eviction(const model::Pod& pod, OwnerId owner, LabelSetId labels);
   // All of a pod's ids at once. Lists bring the pods of a controller one after the other: one that
   // is as the last one was gets its ids by comparison alone.
@@ -65,6 +78,19 @@ class Interner {
   ClaimId claim_count() const { return static_cast<ClaimId>(claims_.size()); }
   EvictionId eviction_count() const { return static_cast<EvictionId>(evictions_.size()); }
 
+  // What has been interned since the last Keep(): for pods, of all kinds; and shapes of nodes.
+  size_t added_for_pods() const { return added_for_pods_; }
+  size_t added_shapes() const { return added_shapes_; }
+  KeptIds NoneKept() const;  // for the caller to mark
+  // Lets go of all that is not marked and tells the new ids. What a marked one is made of (the
+  // owner in an eviction, claims of volumes) must be marked too.
+  void Keep(KeptIds& ids);
+
+  // Some pod tolerates a taint by a value that may be the time in a ToBeDeleted taint. Until there
+  // is one the time is not part of a node's shape; whoever has the nodes' objects brings them again
+  // when this becomes true.
+  bool taint_times_count() const { return taint_times_count_; }
+
  private:
   template <class T>
   struct Entry {
@@ -76,8 +102,15 @@ class Interner {
     std::string bytes;
     SpecId spec;
   };
+  struct EvictionKind {
+    OwnerId owner;
+    LabelSetId labels;
+    std::string bytes;  // of the rest
+  };
 
+  static uint64_t HashEviction(std::string_view bytes, OwnerId owner, LabelSetId labels);
   uint32_t Namespace(std::string_view name);
+  ClaimId ClaimOf(std::string key);
   // The id of the entry whose canonical bytes are in scratch_, or kNone.
   template <class Entries>
   uint32_t Known(const IdTable& table, const Entries& entries, uint64_t hash) const;
@@ -88,7 +121,7 @@ class Interner {
   std::deque<Entry<NodeShape>> node_shapes_;
   std::deque<Entry<model::OwnerReference>> owners_;
   std::deque<std::string> claims_;
-  std::deque<std::string> evictions_;  // canonical bytes
+  std::deque<EvictionKind> evictions_;
   std::deque<std::string> namespaces_;
   std::deque<RawSpec> raw_specs_;
   IdTable spec_table_;
@@ -103,6 +136,9 @@ class Interner {
   Canonical scratch_;
   std::shared_ptr<const model::Pod> last_;
   PodIds last_ids_;
+  size_t added_for_pods_ = 0;
+  size_t added_shapes_ = 0;
+  bool taint_times_count_ = false;
 };
 
 }  // namespace coppice::cluster

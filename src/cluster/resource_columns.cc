@@ -44,6 +44,12 @@ void ResourceColumns::LearnSpec(SpecId spec, const PodSpecShape& shape) {
   }));
 }
 
+void ResourceColumns::ForgetSpecs() {
+  asked_.clear();
+  taken_.clear();
+  gives_.clear();
+}
+
 void ResourceColumns::SetOne(ResourceId resource, NodeIndex node, int64_t allocatable) {
   Column& column = columns_[resource];
   column.free[node] = static_cast<int64_t>(static_cast<uint64_t>(column.free[node]) +

@@ -50,6 +50,7 @@ class ResourceColumns {
 
   void LearnSpec(SpecId spec,
                  const PodSpecShape& shape);  // before any other call about it; O(1) if known
+  void ForgetSpecs();                         // they have other ids now: learn them again
   void SetAllocatable(NodeIndex node,
                       const model::NodeAmounts& amounts);  // what is taken stays taken
   void Take(NodeIndex node, SpecId spec) { Change(node, taken_[spec], uint64_t(-1)); }

@@ -2,8 +2,8 @@
 //
 // A cluster of 150,000 pods has a few hundred spec shapes. Labels stand beside the spec shape and
 // not in it, for a StatefulSet gives every pod labels of its own; volumes too, for claims have
-// names of their own. Plain immutable values once interned (interner.h); ids are dense and never
-// reused.
+// names of their own. Plain immutable values once interned (interner.h); ids are dense, and good
+// until Snapshot::Renumber().
 
 #pragma once
 
@@ -76,12 +76,17 @@ struct VolumeSet {
 };
 
 struct NodeShape {
-  model::Labels labels;              // without the per-node keys (IsPerNodeLabel)
-  std::vector<model::Taint> taints;  // time_added left out
+  model::Labels labels;  // without the per-node keys (IsPerNodeLabel)
+  // Without time_added, and without what differs on every node and decides nothing: the value of
+  // one that keeps nobody out, the time in one of ours (Interner::taint_times_count).
+  std::vector<model::Taint> taints;
   bool unschedulable = false;
   std::vector<std::string> declared_features;
   friend bool operator==(const NodeShape&, const NodeShape&) = default;
 };
+
+// On a node that the autoscaler is about to delete. Its value is when that was decided.
+inline constexpr std::string_view kToBeDeletedTaint = "ToBeDeletedByClusterAutoscaler";
 
 // Labels that differ on every machine, so that keeping them in the shape would make every node its
 // own: the hostname and what clouds are known to add.

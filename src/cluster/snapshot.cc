@@ -75,9 +75,15 @@ void Snapshot::Forget(const LogEntry& entry) {
   if (entry.step == Step::kRemovedPod) {
     identities_[entry.subject] = {};
     free_pods_.push_back(entry.subject);
+    ++retired_pods_;
+  } else if (entry.step == Step::kUpdatedPod) {
+    ++retired_pods_;
   } else if (entry.step == Step::kRemovedNode) {
     nodes_[entry.subject] = {};
     free_nodes_.push_back(entry.subject);
+    ++retired_shapes_;
+  } else if (entry.step == Step::kUpdatedNode) {
+    ++retired_shapes_;
   }
 }
 
@@ -94,6 +100,7 @@ void Snapshot::Undo(const LogEntry& entry) {
     case Step::kAddedPod:
       HidePod(entry.subject);
       free_pods_.push_back(entry.subject);
+      retired_pods_ += identities_[entry.subject].names ? 1 : 0;  // a copy had no ids of its own
       break;
     case Step::kRemovedPod:
       ShowPod(entry.subject);
@@ -106,6 +113,7 @@ void Snapshot::Undo(const LogEntry& entry) {
     case Step::kAddedNode:
       HideNode(entry.subject);
       free_nodes_.push_back(entry.subject);
+      ++retired_shapes_;
       slots_.pop_back();  // what was added later has been undone already
       break;
     case Step::kRemovedNode:

@@ -23,6 +23,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -67,7 +68,6 @@ struct NodeFacts {
   std::string name;
   std::string provider_id;
   model::Labels labels;  // all of them, per-node ones too
-  NodeShapeId shape_id = 0;
   model::NodeAmounts allocatable;
 };
 
@@ -216,8 +216,26 @@ class Snapshot {
   }
   uint32_t eased(uint64_t number) const { return eased_[number - eased_base_]; }
 
+  // ---- What is interned, and forgotten again. Pods come and go, and some bring what nobody had
+  // before (a Job's pods its uid, their labels, their counters).
+
+  // So much has been interned, and so much has gone, that forgetting would give back about as much
+  // memory as what lives takes of it. O(1).
+  bool HasMuchToForget() const {
+    return Past(retired_pods_, interner_.added_for_pods(), known_pods_, kFewPods) ||
+           Past(retired_shapes_, interner_.added_shapes(), order_.size(), kFewShapes);
+  }
+  // Forgets what no pod and no node has, and all counters and memories of filters; what is left
+  // gets other ids. Indexes of pods and nodes, their order and versions stay. Not inside a fork.
+  // O(pods + interned), then counters are built as they are asked for again.
+  void Renumber();
+  // Whoever keeps an id that is interned, a reference to such a value, a counter or a question
+  // asked of a filter from one pass to the next keeps this number with it: another one voids them.
+  uint64_t id_epoch() const { return id_epoch_; }
+
   // A place where a filter (by its id) remembers what it worked out about this snapshot, as it
-  // likes: dies with the snapshot. What depends on facts must remember their version.
+  // likes: dies with the snapshot, and by Renumber(). What depends on facts must remember their
+  // version.
   std::shared_ptr<void>& Memory(uint64_t filter_id) const;
 
  private:
@@ -307,12 +325,19 @@ class Snapshot {
   void PrefetchUndo(const LogEntry& entry) const;
   void Forget(const LogEntry& entry);  // the change is final: free what only its undoing needed
   void Log(LogEntry entry);
-  std::shared_ptr<const NodeFacts> MakeNodeFacts(const model::Node& object);
+  static std::shared_ptr<const NodeFacts> MakeNodeFacts(const model::Node& object);
   std::vector<NodeIndex>::iterator OrderPlace(uint32_t slot);
   void SetLive(uint32_t slot, NodeIndex node);  // kNone: not any more
   void CompactSlots();
   void Touch(NodeIndex node) { content_[node] = ++next_content_; }
   void Ease(NodeIndex node);
+
+  static bool Past(size_t retired, size_t added, size_t live, size_t few) {
+    return std::min(retired, added) >= std::max(few, live / 2);
+  }
+  // Below these the tables are too small for anybody to mind.
+  static constexpr size_t kFewPods = 2048;
+  static constexpr size_t kFewShapes = 256;
 
   Facts facts_;
   Interner interner_;
@@ -353,6 +378,10 @@ class Snapshot {
       old_nodes_;                   // of kRemovedNode and kUpdatedNode, in log order
   std::vector<PodState> old_pods_;  // of kUpdatedPod, in log order
   uint64_t loosened_ = 1;
+  // Since the last Renumber(): pods that are gone or are others now, nodes likewise.
+  size_t retired_pods_ = 0;
+  size_t retired_shapes_ = 0;
+  uint64_t id_epoch_ = 1;
 
   mutable std::deque<std::pair<uint64_t, std::shared_ptr<void>>> memory_;  // references stay good
 };

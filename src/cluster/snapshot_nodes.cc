@@ -20,7 +20,6 @@ std::shared_ptr<const NodeFacts> Snapshot::MakeNodeFacts(const model::Node& obje
       NodeFacts{.name = object.metadata.name,
                 .provider_id = object.spec.provider_id,
                 .labels = object.metadata.labels,
-                .shape_id = interner_.Shape(object),
                 .allocatable = model::ToNodeAmounts(object.status.allocatable)});
 }
 
@@ -41,9 +40,7 @@ Result<NodeIndex> Snapshot::AddNode(const model::Node& node) {
   nodes_[index].slot = static_cast<uint32_t>(slots_.size());
   slots_.push_back(kNone);
   if (live_slots_.size() * 64 < slots_.size()) live_slots_.push_back(0);
-  std::shared_ptr<const NodeFacts> facts = MakeNodeFacts(node);
-  const NodeShapeId shape = facts->shape_id;
-  ShowNode(index, std::move(facts), shape);
+  ShowNode(index, MakeNodeFacts(node), interner_.Shape(node));
   Log({.step = Step::kAddedNode, .subject = index});
   ++loosened_;
   return index;
@@ -71,9 +68,7 @@ void Snapshot::UpdateNode(NodeIndex node, const model::Node& object) {
                        .node = node,
                        .slot = shape_of_[node],
                        .content = content_[node]};
-  std::shared_ptr<const NodeFacts> facts = MakeNodeFacts(object);
-  const NodeShapeId shape = facts->shape_id;
-  SwapNodeFacts(node, std::move(facts), shape);
+  SwapNodeFacts(node, MakeNodeFacts(object), interner_.Shape(object));
   Log(entry);
   ++loosened_;
 }

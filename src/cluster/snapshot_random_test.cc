@@ -46,6 +46,10 @@ class RandomWorld {
     }
   }
 
+  void RenumberIfPossible() {
+    if (stack_.empty()) snapshot.Renumber();
+  }
+
   void CloseAll() {
     while (!stack_.empty()) Close(true);
   }
@@ -211,6 +215,7 @@ TEST(SnapshotRandomTest, EqualsASnapshotBuiltFromScratchAfterAnySequenceOfOperat
     RandomWorld world(seed);
     for (int step = 0; step < 150; ++step) {
       world.Step();
+      if (step % 5 == 0) world.RenumberIfPossible();
       ASSERT_EQ(SnapshotInspector::Nodes(world.snapshot), world.Expected())
           << "seed " << seed << ", step " << step;
       ASSERT_EQ(SnapshotInspector::WrongCounts(world.snapshot), "")

@@ -80,6 +80,7 @@ void World::UpsertNode(NodePtr node) {
   if (known != kNone) {
     snapshot_.UpdateNode(known, *node);
     nodes_.Upsert(std::move(node));
+    Settle();
     return;
   }
   const auto added = snapshot_.AddNode(*node);
@@ -87,14 +88,15 @@ void World::UpsertNode(NodePtr node) {
   lists_[ListOf(name)].index = *added;
   ++node_set_version_;
   nodes_.Upsert(std::move(node));
-  const auto waiting = waiting_.find(name);
-  if (waiting == waiting_.end()) return;
-  const auto pods = std::move(waiting->second);
-  waiting_.erase(waiting);
-  for (const auto& [place, entry] : pods) {
-    entry->waits = false;
-    PlaceIfPossible(*entry);
+  if (const auto waiting = waiting_.find(name); waiting != waiting_.end()) {
+    const auto pods = std::move(waiting->second);
+    waiting_.erase(waiting);
+    for (const auto& [place, entry] : pods) {
+      entry->waits = false;
+      PlaceIfPossible(*entry);
+    }
   }
+  Settle();
 }
 
 void World::DeleteNode(std::string_view name) {
@@ -279,6 +281,7 @@ void World::UpsertPod(PodPtr pod, uint64_t name_hash) {
     SetHome(entry, home);  // its rank has changed if it was nominated and is now bound
     if (snapshot_.node_of(entry.index) == kNone) PlaceIfPossible(entry);
   }
+  Settle();
 }
 
 void World::UpsertPods(std::span<const PodPtr> pods) {

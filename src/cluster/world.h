@@ -217,6 +217,8 @@ class World {
   void RemoveFromSnapshot(PodEntry& entry);
   void PlaceIfPossible(PodEntry& entry);
   void StopWaiting(PodEntry& entry);
+  // Between changes: forgets what is long gone, and looks at nodes anew if they mean more now.
+  void Settle();
 
   Counts counts_;
   Snapshot snapshot_;
@@ -233,6 +235,7 @@ class World {
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;
   uint64_t node_set_version_ = 1;
+  bool taint_times_count_ = false;  // as the snapshot's shapes have it
   bool holds_ = false;
   std::vector<std::function<void()>> held_;
 };

@@ -49,6 +49,11 @@ class ServerStream {
   virtual bool Write(std::string_view text) = 0;
   // Ends the answer after what has been written.
   virtual void Close() = 0;
+  // For answers of any size, at the reader's speed: `more` is asked for the next piece whenever
+  // everything before it has been taken, and the answer ends when it appends nothing. Runs on the
+  // server's thread, so that a piece is small (some milliseconds of work); is let go of when the
+  // answer has ended or the reader has left.
+  virtual void WriteFrom(std::function<void(std::string& piece)> more) = 0;
 };
 
 struct ServerResponse {

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -381,6 +382,73 @@ TEST_F(HttpServerTest, ASlowReaderIsGivenUp) {
   size_t written = 0;
   while (stream->Write(piece)) ASSERT_LT(++written, 10'000u);
   EXPECT_FALSE(stream->Write("x"));
+}
+
+// Pieces of a megabyte each, so many of them; says when it is let go of.
+class Pieces {
+ public:
+  explicit Pieces(size_t count) : left_(count) {}
+  void Give(std::shared_ptr<ServerStream> stream) {
+    const std::shared_ptr<void> held(nullptr, [this](void*) {
+      const std::lock_guard lock(mutex_);
+      let_go_ = true;
+      wake_.notify_all();
+    });
+    stream->WriteFrom([this, held](std::string& piece) {
+      if (left_ == 0) return;
+      --left_;
+      ++asked_;
+      piece.append(1'000'000, 'x');
+    });
+  }
+  void WaitUntilLetGo() {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return let_go_; });
+  }
+  size_t asked() const { return asked_; }  // when it has been let go of
+
+ private:
+  size_t left_;
+  size_t asked_ = 0;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool let_go_ = false;
+};
+
+TEST_F(HttpServerTest, AnAnswerOfAnySizeComesAtTheReadersSpeed) {
+  Pieces pieces(50);
+  Start([&](const ServerRequest&) {
+    return ServerResponse{.stream = [&](auto stream) { pieces.Give(std::move(stream)); }};
+  });
+  const std::string answer = Exchange("GET / HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(std::ranges::count(answer, 'x'), 50'000'000);
+  pieces.WaitUntilLetGo();
+}
+
+TEST_F(HttpServerTest, WhatNobodyReadsIsNotMade) {
+  Pieces pieces(1'000);
+  Start([&](const ServerRequest&) {
+    return ServerResponse{.stream = [&](auto stream) { pieces.Give(std::move(stream)); }};
+  });
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.1\r\n\r\n");
+  client.ReadUntil("xxxx");
+  client.Close();
+  pieces.WaitUntilLetGo();
+  EXPECT_LT(pieces.asked(), 100U);  // what the kernel takes
+}
+
+TEST_F(HttpServerTest, AnAnswerThatIsStoppedInTheMiddleDoesNotLookWhole) {
+  Pieces pieces(1'000);
+  Start([&](const ServerRequest&) {
+    return ServerResponse{.stream = [&](auto stream) { pieces.Give(std::move(stream)); }};
+  });
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.1\r\n\r\n");
+  client.ReadUntil("xxxx");
+  std::thread stops([&] { server_->Stop(); });
+  EXPECT_THAT(client.ReadAll(), Not(EndsWith("0\r\n\r\n")));
+  stops.join();
 }
 
 TEST_F(HttpServerTest, StopEndsIdleConnectionsAndStreamsAtOnce) {

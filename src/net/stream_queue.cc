@@ -22,6 +22,13 @@ void StreamQueue::Close() {
   if (wake_) wake_();
 }
 
+void StreamQueue::WriteFrom(std::function<void(std::string&)> more) {
+  const std::lock_guard lock(mutex_);
+  if (broken_ || closing_) return;
+  more_ = std::move(more);
+  if (wake_) wake_();
+}
+
 void StreamQueue::GiveUp() {
   const std::lock_guard lock(mutex_);
   broken_ = true;
@@ -29,17 +36,25 @@ void StreamQueue::GiveUp() {
 }
 
 void StreamQueue::Detach() {
+  std::function<void(std::string&)> done;  // may be much: not destroyed under the lock
   const std::lock_guard lock(mutex_);
   broken_ = true;
   wake_ = nullptr;
+  done.swap(more_);
 }
 
 StreamQueue::Next StreamQueue::Take(std::string& text) {
   const std::lock_guard lock(mutex_);
   if (broken_) return Next::kBroken;
-  if (pending_.empty()) return closing_ ? Next::kEnd : Next::kWait;
-  text = std::exchange(pending_, {});
-  return Next::kText;
+  if (!pending_.empty()) {
+    text = std::exchange(pending_, {});
+    return Next::kText;
+  }
+  if (!more_) return closing_ ? Next::kEnd : Next::kWait;
+  if (closing_) return Next::kBroken;  // in the middle: the reader must not take it for the end
+  text.clear();
+  more_(text);
+  return text.empty() ? Next::kEnd : Next::kText;
 }
 
 }  // namespace coppice::net

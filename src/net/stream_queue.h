@@ -19,6 +19,7 @@ class StreamQueue final : public ServerStream {
 
   bool Write(std::string_view text) override;
   void Close() override;
+  void WriteFrom(std::function<void(std::string& piece)> more) override;
 
   // The reader's end is gone, or is to go at once.
   void GiveUp();
@@ -26,7 +27,7 @@ class StreamQueue final : public ServerStream {
   void Detach();
 
   enum class Next { kText, kWait, kEnd, kBroken };
-  // What to do now; kText comes with everything that has been written.
+  // What to do now; kText comes with everything that has been written, or the next piece.
   Next Take(std::string& text);
 
  private:
@@ -34,8 +35,9 @@ class StreamQueue final : public ServerStream {
   std::mutex mutex_;
   std::function<void()> wake_;
   std::string pending_;
-  bool closing_ = false;  // after what is pending
-  bool broken_ = false;   // at once
+  std::function<void(std::string&)> more_;  // asked for what comes behind pending_
+  bool closing_ = false;                    // after what is pending
+  bool broken_ = false;                     // at once
 };
 
 }  // namespace coppice::net

@@ -42,7 +42,15 @@ Search::Known& Search::KnownOf(cluster::SpecId spec) {
   return *known_[spec];
 }
 
+void Search::ForgetOldIds() {
+  if (id_epoch_ == snapshot_.id_epoch()) return;
+  id_epoch_ = snapshot_.id_epoch();
+  known_.clear();
+  single_.reset();
+}
+
 const fit::Question& Search::Ask(cluster::PodIndex pod) {
+  ForgetOldIds();
   if (!snapshot_.IsPlain(pod)) return single_.emplace(chain_.Ask(snapshot_, pod));
   const cluster::SpecId spec = snapshot_.spec_id(pod);
   const cluster::LabelSetId labels = snapshot_.label_set_id(pod);

@@ -71,6 +71,7 @@ class Search {
     cluster::NodeShapeId node_shapes = 0;
   };
 
+  void ForgetOldIds();  // if all have other ids now
   Known& KnownOf(cluster::SpecId spec);
   void CatchUp(Known& known, uint64_t own_links) const;
   cluster::NodeIndex FindNamed(const fit::Question& question, const Accept& accept, size_t start);
@@ -79,7 +80,8 @@ class Search {
 
   cluster::Snapshot& snapshot_;
   const fit::Chain& chain_;
-  size_t last_ = 0;  // position of the node found last, in the list of that moment
+  size_t last_ = 0;        // position of the node found last, in the list of that moment
+  uint64_t id_epoch_ = 0;  // of the ids and questions below
   std::vector<std::unique_ptr<Known>> known_;  // by spec; null: never searched for
   std::optional<fit::Question> single_;        // of a pod that is not like others
 };

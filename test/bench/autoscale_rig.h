@@ -81,6 +81,16 @@ class BenchGroups final : public cloud::NodeGroups {
     member_.emplace(id, group);
   }
 
+  void RemoveInstance(const std::string& id) {
+    const auto it = member_.find(id);
+    if (it == member_.end()) return;
+    Group& group = groups_[it->second];
+    std::erase_if(group.instances, [&](const cloud::Instance& i) { return i.id == id; });
+    --group.target;
+    ++version_;
+    member_.erase(it);
+  }
+
   uint64_t Version() const override { return version_; }
   std::vector<cloud::GroupInfo> Groups() override {
     std::vector<cloud::GroupInfo> all;

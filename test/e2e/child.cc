@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,7 +79,9 @@ void Child::Signal(int number) const { kill(pid_, number); }
 int Child::Wait() {
   if (code_) return *code_;
   int status = 0;
-  waitpid(pid_, &status, 0);
+  rusage used{};
+  wait4(pid_, &status, 0, &used);
+  peak_mb_ = static_cast<double>(used.ru_maxrss) / 1000;
   // What it wrote last is still on its way to us; a grandchild may keep the pipe open for ever.
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   const auto read_all = [this] {

@@ -31,11 +31,13 @@ class Child {
   pid_t pid() const { return pid_; }
   // Exit code, or 128 + the signal that ended it. Waits, also for what it wrote.
   int Wait();
+  double peak_mb() const { return peak_mb_; }  // of memory; after Wait()
 
  private:
   pid_t pid_ = -1;
   int out_ = -1;
   std::optional<int> code_;
+  double peak_mb_ = 0;
   std::thread reader_;
   std::mutex mutex_;
   std::string text_;

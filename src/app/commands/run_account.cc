@@ -114,6 +114,8 @@ void RunAccount::TellUnhelped(const report::Unhelped& unhelped) {
            unhelped.misses.front().changes.front().text;
   }
   const std::string who = ByOwner(unhelped.pods);
+  constexpr size_t kMostOwners = 1'000;  // each Job is another one; at worst a line comes again
+  if (said_.size() >= kMostOwners) said_.clear();
   std::string& said = said_[OwnerOf(*unhelped.pods.front())];
   if (said == why) return;
   said = why;
