@@ -324,7 +324,7 @@ report::ClusterStatus Engine::Status(const PassState& pass) {
   std::map<std::string, int> candidates;
   for (const std::string& name : down_.Unneeded()) {
     const cluster::NodePtr node = parts_.world.FindNode(name);
-    const std::string group = node ? GroupOf(*node) : "";
+    const std::string group = node ? GroupOf(*node).value_or("") : "";
     if (group.empty()) continue;
     ++candidates[group];
     ++status.candidates;
