@@ -78,7 +78,10 @@ class DrivenCloud final : public cloud::NodeGroups {
          .rng = context.rng,
          .log = log_,
          .metrics = context.metrics},
-        {.cluster = config_.cluster_tag, .max_parallel = kParallelCloudCalls}, config_.groups));
+        {.cluster = config_.cluster_tag,
+         .max_parallel = kParallelCloudCalls,
+         .answer_increase_after = config_.answer_increase_after.value_or(Duration::zero())},
+        config_.groups));
     return Status::Ok();
   }
 
@@ -123,6 +126,7 @@ class DrivenCloud final : public cloud::NodeGroups {
   Status DecreaseTarget(std::string_view group, int delta, Deadline deadline) override {
     return groups_->DecreaseTarget(group, delta, deadline);
   }
+  void TellNodes(const cloud::EachNode& nodes) override { groups_->TellNodes(nodes); }
   Status Refresh(Deadline deadline) override {
     ReadConfigAgain();
     return groups_->Refresh(deadline);
@@ -130,6 +134,9 @@ class DrivenCloud final : public cloud::NodeGroups {
   Status Cleanup() override { return groups_->Cleanup(); }
   std::string GpuLabel() override { return groups_->GpuLabel(); }
   std::vector<std::string> GpuTypes() override { return groups_->GpuTypes(); }
+  void LearnPrices(const cloud::PriceQuestions& questions, Deadline deadline) override {
+    groups_->LearnPrices(questions, deadline);
+  }
   Result<double> NodePrice(const cloud::NodeRef& node,
                            const std::map<std::string, std::string>& labels, TimePoint start,
                            TimePoint end) override {

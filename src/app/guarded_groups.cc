@@ -31,9 +31,13 @@ class GuardedGroups final : public cloud::NodeGroups {
       std::string_view group, const cloud::ScalingOptions& defaults) override {
     return groups_.Options(group, defaults);
   }
+  void TellNodes(const cloud::EachNode& nodes) override { groups_.TellNodes(nodes); }
   Status Refresh(Deadline deadline) override { return groups_.Refresh(deadline); }
   std::string GpuLabel() override { return groups_.GpuLabel(); }
   std::vector<std::string> GpuTypes() override { return groups_.GpuTypes(); }
+  void LearnPrices(const cloud::PriceQuestions& questions, Deadline deadline) override {
+    groups_.LearnPrices(questions, deadline);
+  }
   Result<double> NodePrice(const cloud::NodeRef& node,
                            const std::map<std::string, std::string>& labels, TimePoint start,
                            TimePoint end) override {

@@ -24,6 +24,9 @@ constexpr char kMetricPrefix[] =
     "autoscaler_cloudscale_";  // the Go provider's, so that dashboards go on
 constexpr char kDefaultMetricsAddr[] = ":9090";
 constexpr size_t kParallelCloudCalls = 10;
+// An autoscaler does nothing else while it waits for an order. What the cloud refuses it refuses
+// within this time, mostly, and then the answer says so.
+constexpr Duration kAnswerIncreaseAfter = std::chrono::seconds(1);
 // Calls that wait for the cloud. An autoscaler deletes nodes in as many calls at once as it has to
 // delete.
 constexpr size_t kWaitingCalls = 32;
@@ -102,7 +105,10 @@ Status Provider::State::Open() {
        .rng = context.rng,
        .log = context.log,
        .metrics = context.metrics},
-      {.cluster = config.cluster_tag, .max_parallel = kParallelCloudCalls}, config.groups));
+      {.cluster = config.cluster_tag,
+       .max_parallel = kParallelCloudCalls,
+       .answer_increase_after = config.answer_increase_after.value_or(kAnswerIncreaseAfter)},
+      config.groups));
   call_workers = std::make_unique<Pool>(kWaitingCalls, kQueuedCalls);
   TRY(OpenGrpc());
   TRY(OpenHttp());
@@ -196,9 +202,11 @@ Status Provider::State::Apply(const ProviderConfig& next) {
   TRY(groups->Reconfigure(next.groups));
   if (next.listen != config.listen || next.tls != config.tls ||
       next.cluster_tag != config.cluster_tag || next.cloud_kind != config.cloud_kind ||
-      next.metrics_listen != config.metrics_listen || !SameYaml(next.cloud, config.cloud)) {
+      next.metrics_listen != config.metrics_listen || !SameYaml(next.cloud, config.cloud) ||
+      next.answer_increase_after != config.answer_increase_after) {
     context.log.Warning(
-        "listen, tls, clusterTag, metricsListen and cloud take effect after a restart only");
+        "listen, tls, clusterTag, metricsListen, answerIncreaseAfter and cloud take effect after a "
+        "restart only");
   }
   config.groups = next.groups;
   context.log.Info("configuration taken into use",

@@ -71,6 +71,11 @@ class Reader {
     std::string metrics;
     if (ReadExpanded(map, "metricsListen", metrics)) config_.metrics_listen = metrics;
     ReadExpanded(map, "clusterTag", config_.cluster_tag);
+    Duration after{};
+    if (map.Read("answerIncreaseAfter", after)) config_.answer_increase_after = after;
+    if (after < Duration::zero()) {
+      map.Complain("answerIncreaseAfter", "must not be negative; 0 waits for every create");
+    }
     ReadTls(map);
     ReadCloud(map);
     ReadGroups(map);

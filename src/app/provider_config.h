@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/yaml.h"
 #include "cloud/group_config.h"
@@ -31,6 +32,9 @@ struct ProviderConfig {
   std::optional<std::string> metrics_listen;  // unset: the flag's default counts
   std::optional<ProviderTls> tls;             // unset: plaintext, which has to be allowed elsewhere
   std::string cluster_tag;
+  // After how long an increase is answered although the cloud has not answered every create; zero:
+  // when it has. Unset: a second over gRPC, and in the autoscaler's own process when it has.
+  std::optional<Duration> answer_increase_after;
   std::string cloud_kind = "cloudscale";
   yaml::Node cloud;  // what the cloud's factory reads; absent reads as empty
   std::vector<cloud::GroupConfig> groups;

@@ -119,14 +119,22 @@ TEST_F(ProviderConfigTest, DefaultsAreTheGoProviders) {
   EXPECT_EQ(config.listen, ":8086");
   EXPECT_FALSE(config.tls);
   EXPECT_FALSE(config.metrics_listen);
+  EXPECT_FALSE(config.answer_increase_after);
   EXPECT_FALSE(config.groups[0].use_public_network);
   EXPECT_THAT(config.groups[0].tags, IsEmpty());
   EXPECT_THAT(Complaints(), ElementsAre(HasSubstr("warning: clusterTag: is not set")));
 }
 
+TEST_F(ProviderConfigTest, AnAnswerBeforeTheQuestionIsRefused) {
+  EXPECT_FALSE(Parse(std::string("answerIncreaseAfter: -1s\n") + kGroup).ok());
+  EXPECT_EQ(MUST(Parse(std::string("answerIncreaseAfter: 0s\n") + kGroup)).answer_increase_after,
+            Duration::zero());
+}
+
 TEST_F(ProviderConfigTest, OurKeysAreRead) {
   const auto config = MUST(Parse(
       std::string("clusterTag: a\nmetricsListen: \":9191\"\ncloud: {kind: simulated, seed: 3}\n"
+                  "answerIncreaseAfter: 250ms\n"
                   "tls: {certFile: a, keyFile: b, caFile: c, allowedClientNames: [ca]}\n") +
       kGroup + R"(    maxPods: 60
     kubeReserved: {cpu: 100m, memory: 5%}
@@ -143,6 +151,7 @@ TEST_F(ProviderConfigTest, OurKeysAreRead) {
 )"));
   EXPECT_EQ(config.cloud_kind, "simulated");
   EXPECT_EQ(config.metrics_listen, ":9191");
+  EXPECT_EQ(config.answer_increase_after, std::chrono::milliseconds(250));
   EXPECT_THAT(config.tls->allowed_client_names, ElementsAre("ca"));
   const auto& group = config.groups[0];
   EXPECT_EQ(group.max_pods, 60);

@@ -34,9 +34,10 @@ class ProviderTest : public testing::Test {
   ProviderTest() { RegisterDiscoveredPlugins(plugins_); }
 
   void WriteConfig(const std::string& groups,
-                   const std::string& cloud = "{kind: simulated, bootTime: 0s}") {
-    dir_.Write("config.yaml", "listen: unix:" + dir_.At("p.sock") +
-                                  "\nclusterTag: test\ncloud: " + cloud + "\nnodeGroups:" + groups);
+                   const std::string& cloud = "{kind: simulated, bootTime: 0s}",
+                   const std::string& more = "") {
+    dir_.Write("config.yaml", "listen: unix:" + dir_.At("p.sock") + "\nclusterTag: test\ncloud: " +
+                                  cloud + more + "\nnodeGroups:" + groups);
   }
 
   Result<std::unique_ptr<Provider>> TryStart() {
@@ -173,6 +174,28 @@ TEST_F(ProviderTest, IsNotReadyWhileTheCloudCannotBeListed) {
   const auto health = MUST(Ask<::grpc::health::v1::HealthCheckResponse>(
       "/grpc.health.v1.Health/Check", ::grpc::health::v1::HealthCheckRequest()));
   EXPECT_EQ(health.status(), ::grpc::health::v1::HealthCheckResponse::NOT_SERVING);
+}
+
+// Its creates take twice as long as it may wait; 0 waits for them.
+TEST_F(ProviderTest, AnIncreaseIsAnsweredInTimeAndStopWaitsForTheRest) {
+  for (const bool waits : {false, true}) {
+    WriteConfig(kGroups, "{kind: simulated, latency: 400ms, bootTime: 0s}",
+                waits ? "\nanswerIncreaseAfter: 0s" : "\nanswerIncreaseAfter: 200ms");
+    const auto provider = MUST(TryStart());
+    pb::NodeGroupIncreaseSizeRequest grow;
+    grow.set_id("web");
+    grow.set_delta(3);
+    ASSERT_OK(Ask<pb::NodeGroupIncreaseSizeResponse>("NodeGroupIncreaseSize", grow));
+    EXPECT_THAT(lines(),
+                HasSubstr(waits ? "\"done\":3,\"pending\":0" : "\"done\":0,\"pending\":3"));
+    pb::NodeGroupTargetSizeRequest target;
+    target.set_id("web");
+    EXPECT_EQ(
+        MUST(Ask<pb::NodeGroupTargetSizeResponse>("NodeGroupTargetSize", target)).targetsize(), 3);
+    EXPECT_OK(provider->Stop());
+    EXPECT_THAT(metrics_.Render(),
+                HasSubstr("autoscaler_cloudscale_node_group_current_size{node_group=\"web\"} 3"));
+  }
 }
 
 TEST_F(ProviderTest, StopFinishesTheOrdersUnderWay) {

@@ -33,6 +33,10 @@ std::shared_ptr<const std::vector<cloud::Instance>> Share(std::vector<cloud::Ins
   return std::make_shared<const std::vector<cloud::Instance>>(std::move(instances));
 }
 
+// Beyond what any cluster holds, so that sums of targets stay numbers whatever a provider says.
+constexpr int kMostMachines = 1'000'000;
+constexpr int kMostUpcoming = 10'000;
+
 TimePoint CreatedAt(const model::Node& node) {
   return node.metadata.creation_timestamp ? node.metadata.creation_timestamp->at : TimePoint();
 }
@@ -61,8 +65,9 @@ Result<StateFindings> ClusterState::Update(const std::vector<ListedNode>& nodes,
   std::vector<std::string> ids;
   std::map<std::string, int> targets;
   for (const auto& group : groups_.Groups()) {
-    targets[group.id] =
+    const int target =
         TRY(groups_.TargetSize(group.id).Context("target size of group " + group.id));
+    targets[group.id] = std::clamp(target, 0, kMostMachines);
     ids.push_back(group.id);
   }
   // A growing group's machines change from pass to pass: look again.
@@ -213,7 +218,7 @@ void ClusterState::RecalculateRanges() {
       targets.clear();
       break;
     }
-    targets[group.id] = *target;
+    targets[group.id] = std::clamp(*target, 0, kMostMachines);
   }
   UpdateRanges(targets);
 }
@@ -383,6 +388,11 @@ std::vector<ClusterState::Upcoming> ClusterState::UpcomingNodes(TimePoint now) c
       count =
           std::min(count, static_cast<int>(of(id).unregistered.size() + of(id).not_started.size()));
     }
+    // Each becomes a node of the model. What we ordered ourselves counts in full, or it would be
+    // ordered again; of a target that is somebody's mistake, no more than can be carried.
+    const auto request = requests_.find(id);
+    const int ordered = request == requests_.end() ? 0 : request->second.increase;
+    count = std::min(count, std::max(ordered, kMostUpcoming));
     const auto& replaced = of(id).not_started;
     if (count > 0) all.push_back({id, count, {replaced.begin(), replaced.end()}});
   }

@@ -162,14 +162,6 @@ std::string Engine::NotOurs(const cloud::NodeRef& node, std::string_view group) 
   return "";
 }
 
-std::string Engine::GroupOf(const model::Node& node) {
-  const auto group = parts_.groups.GroupOf(
-      {.provider_id = node.spec.provider_id,
-       .name = node.metadata.name,
-       .node = {std::shared_ptr<const void>(), &node}});  // lent for the call, so without an owner
-  return group.ok() ? group->value_or("") : "";
-}
-
 void Engine::StatusEvent(std::string_view type, std::string_view reason, std::string text) {
   if (!parts_.options.write_status_configmap) return;
   parts_.writer.Emit({"ConfigMap", parts_.options.namespace_, parts_.options.status_config_map_name,
@@ -184,6 +176,11 @@ void Engine::ListNodes(PassState& pass) {
   const auto no_gpu = [&gpu_label](const model::Node& node) {
     return !gpu_label.empty() && node.metadata.labels.contains(gpu_label) &&
            AllocatableGpus(node) == 0;
+  };
+  const auto set_group = [this](ListedNode& of) {
+    auto group = GroupOf(*of.node);
+    of.group_known = group.has_value();
+    of.group = std::move(group).value_or("");
   };
   // What a processor says of a node may change by itself; all else is read off the object.
   const auto read = [&](const cluster::NodePtr& node) {
@@ -202,7 +199,7 @@ void Engine::ListNodes(PassState& pass) {
       of.node = std::make_shared<const model::Node>(UnreadyCopy(*node, override_reason));
       of.ready = false;
     }
-    of.group = GroupOf(*node);
+    set_group(of);
     of.index = parts_.world.snapshot().FindNode(node->metadata.name);
     return of;
   };
@@ -212,6 +209,7 @@ void Engine::ListNodes(PassState& pass) {
   const bool same_groups = version != 0 && version == listed_version_;
   const bool same_indexes = listed_set_ == parts_.world.node_set_version();
   pass.ready_nodes = 0;
+  pass.unknown_nodes = 0;
   read_.Begin(parts_.world.node_count());
   listed_.clear();
   listed_.reserve(parts_.world.node_count());
@@ -224,10 +222,11 @@ void Engine::ListNodes(PassState& pass) {
     if (!fresh && slots_.custom_resources) {
       of = read(node);
     } else if (!fresh) {
-      if (!same_groups) of.group = GroupOf(*node);
+      if (!same_groups) set_group(of);
       if (!same_indexes) of.index = parts_.world.snapshot().FindNode(node->metadata.name);
     }
     pass.ready_nodes += of.ready ? 1 : 0;
+    pass.unknown_nodes += of.group_known ? 0 : 1;
     listed_.push_back(of);
   });
   listed_version_ = version;
@@ -274,6 +273,7 @@ Task<bool> Engine::Observe(PassState& pass) {
   }
   pass.deleting = actuator_.InProgress();
   pass.report->deleting = pass.deleting.empty.size() + pass.deleting.drained.size();
+  TellNodes();
   const Stopwatch refresh(parts_.executor.clock());
   const coppice::Status refreshed = co_await parts_.cloud.Refresh();
   if (!refreshed.ok()) {
@@ -290,17 +290,7 @@ Task<bool> Engine::Observe(PassState& pass) {
   // plan is made: what is listed now is what is planned with.
   parts_.world.Hold();
   ListNodes(pass);
-  if (!std::exchange(initialized_, true)) {
-    // Not before the provider was asked: which nodes are ours is not known until then, and marks of
-    // a process before us would stay for ever. This pass still sees them.
-    std::vector<cluster::NodePtr> owned;
-    const std::vector<cluster::NodePtr> all = parts_.world.Nodes();
-    for (const cluster::NodePtr& node : all) {
-      if (!GroupOf(*node).empty()) owned.push_back(node);
-    }
-    down_.Adopt(*pass.nodes, taints_are_fresh_, pass.now);
-    co_await actuator_.CleanUp(std::move(owned), all);
-  }
+  co_await CleanUp(pass);
   ListPods(pass);
   for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));
   auto budgets = PdbTracker::Create(parts_.world.budgets.List());

@@ -84,8 +84,10 @@ class Engine {
   void RegisterFailure(std::string_view group, int nodes, const cloud::MachineError& why,
                        TimePoint now);
   cloud::ScalingOptions OptionsOf(std::string_view group);
-  std::string GroupOf(const model::Node& node);
   std::string StaleView() const;
+  std::optional<std::string> GroupOf(const model::Node& node);  // "" none; nullopt: not known yet
+  void TellNodes();
+  Task<void> CleanUp(PassState& pass);
   std::string NotOurs(const cloud::NodeRef& node, std::string_view group);
   void ListNodes(PassState& pass);
   void ListPods(PassState& pass);
@@ -147,7 +149,11 @@ class Engine {
   uint64_t listed_version_ = 0;
   uint64_t listed_set_ = 0;
   std::string listed_gpu_label_;
+  uint64_t told_set_ = 0;  // which set of nodes the provider knows of
   bool initialized_ = false;
+  // Of the nodes that the first pass found: those whose group was not known then, so that nobody
+  // could say whether marks of a process before us are ours to remove.
+  std::set<std::string> not_cleaned_;
   int degraded_passes_ = 0;
   TimePoint last_scale_up_;
   TimePoint last_delete_;

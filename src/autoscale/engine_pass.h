@@ -32,6 +32,7 @@ struct Engine::PassState {
   const std::vector<ListedNode>* nodes = nullptr;
   std::vector<ListedNode> fewer_nodes;  // what `nodes` points to if some were replaced
   size_t ready_nodes = 0;
+  size_t unknown_nodes = 0;  // of which nobody can say yet whose they are
   std::vector<pack::PendingPod>
       pending;               // Unschedulable, then unprocessed ones of bypassed schedulers
   TimePoint oldest_pending;  // when they were created; for pods that are left to be helped

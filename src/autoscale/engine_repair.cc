@@ -117,6 +117,8 @@ Task<void> Engine::DeleteFailedCreations(PassState&) {
 // True: something was fixed, and the rest of the pass would work on wrong numbers.
 Task<bool> Engine::FixSizes(PassState& pass) {
   bool fixed = false;
+  // A node that seems to be missing may be one of those that the provider has not placed yet.
+  if (parts_.options.deviations.fuses && pass.unknown_nodes > 0) co_return false;
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
     const auto wrong = state_.WrongSizeOf(group.id);
     if (!wrong || !(wrong->first_observed + OptionsOf(group.id).max_node_provision_time < pass.now))

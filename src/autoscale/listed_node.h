@@ -13,7 +13,8 @@ namespace coppice::autoscale {
 
 struct ListedNode {
   cluster::NodePtr node;                      // after readiness overrides
-  std::string group;                          // "" if none
+  std::string group;                          // "" if none, and as long as it is not known
+  bool group_known = true;                    // false: the provider has not said yet whose it is
   bool ready = false;                         // and schedulable
   bool candidate = false;                     // carries the soft taint of deletion candidates
   cluster::NodeIndex index = cluster::kNone;  // in the snapshot

@@ -125,10 +125,12 @@ std::vector<uint32_t> ScaleDownPlanner::Candidates(View& view,
     const Group group = found == groups.end() ? Group{} : found->second;
     if (!group.known || group.size <= group.min || group.delayed) {
       report::StayingNode held{.node = of.node->metadata.name, .group = of.group};
-      held.reason = of.group.empty()          ? Unremovable::kNotAutoscaled
+      held.reason = !of.group_known           ? Unremovable::kUnexpectedError
+                    : of.group.empty()        ? Unremovable::kNotAutoscaled
                     : !group.known            ? Unremovable::kUnexpectedError
                     : group.size <= group.min ? Unremovable::kNodeGroupMinSizeReached
                                               : Unremovable::kGroupDelayed;
+      if (!of.group_known) held.detail = "its provider has not said yet whose it is";
       if (group.known) {
         held.group_size = group.size;
         held.group_min = group.min;

@@ -6,8 +6,8 @@
 //
 // Reads are look-ups in an immutable snapshot. Mutations note their intent in the ledger (and
 // thereby in the snapshot) before the first call to the cloud, hand the calls to a bounded fan-out,
-// and wait until the client's deadline nears; what is unanswered then goes on in the background.
-// The cloud is never called with a lock held.
+// and wait until the client's deadline nears, or not even that long (answer_increase_after); what
+// is unanswered then goes on in the background. The cloud is never called with a lock held.
 //
 // What has not gone to the cloud when the object is destroyed is dropped; a call under way holds
 // what it needs. The Cloud, Workers, Clock, Log and Metrics must outlive such calls: Drain() first,
@@ -54,6 +54,9 @@ struct CloudNodeGroupsOptions {
   Duration flavor_ttl = std::chrono::hours(1);
   // How long before the client's deadline we answer; half the time left if that is shorter.
   Duration answer_margin = std::chrono::milliseconds(500);
+  // How long an increase waits for the cloud's answers before it answers itself; what is open then
+  // goes on in the background and is told by the instances. Zero: until all of them are in.
+  Duration answer_increase_after = Duration::zero();
 
   AuditSink audit;  // unset: a log line
 };

@@ -85,6 +85,62 @@ TEST_F(CloudNodeGroupsTest, WhatTheCloudHasNotAnsweredGoesOnInTheBackground) {
   for (const Instance& instance : List()) EXPECT_TRUE(cloud.OwnsId(instance.id)) << instance.id;
 }
 
+TEST_F(CloudNodeGroupsTest, AnIncreaseAnswersAfterItsTimeWhateverTheDeadlineAndTheRestGoesOn) {
+  options.answer_increase_after = seconds(1);
+  Restart();
+  slow = true;
+  AnswerCreates({{}, kQuota});
+  const TimePoint asked = clock.Now();
+  ASSERT_OK(groups->Increase("web", 3, Deadline{asked + minutes(1)}));
+  EXPECT_EQ(clock.Now(), asked + seconds(1));
+  EXPECT_EQ(audit.back().done, 0);
+  EXPECT_EQ(audit.back().pending, 3);
+  EXPECT_EQ(Target(), 3);
+  EXPECT_THAT(List(), SizeIs(3));
+  // While they are under way: no room is given out twice, a list changes nothing.
+  EXPECT_EQ(groups->Increase("web", 3, Soon()).code(), Code::kFailedPrecondition);
+  Pass(seconds(2));
+  EXPECT_EQ(Target(), 3);
+  // Two come, and the refusal is told by the instance: deleted, it takes its share of the target.
+  workers.StepAll();
+  EXPECT_THAT(cloud.alive(), SizeIs(2));
+  EXPECT_EQ(Target(), 3);
+  std::vector<NodeRef> failed;
+  for (const Instance& instance : List()) {
+    if (instance.error) failed.push_back({instance.id, instance.id});
+  }
+  ASSERT_THAT(failed, SizeIs(1));
+  ASSERT_OK(groups->Delete("web", failed, Soon()));
+  EXPECT_EQ(Target(), 2);
+}
+
+TEST_F(CloudNodeGroupsTest, AnIncreaseThatIsAnsweredSoonerDoesNotWaitForItsTime) {
+  options.answer_increase_after = seconds(1);
+  Restart();
+  const TimePoint asked = clock.Now();
+  AnswerCreates({{}, kQuota});
+  EXPECT_EQ(groups->Increase("web", 2, Soon()).code(), Code::kResourceExhausted);
+  EXPECT_EQ(clock.Now(), asked);
+  EXPECT_EQ(Target(), 1);
+}
+
+TEST_F(CloudNodeGroupsTest, AnOrderThatIsStillQueuedWhenItsAnswerWasGivenCanBeTakenBack) {
+  options.answer_increase_after = seconds(1);
+  options.max_parallel = 1;
+  Restart();
+  slow = true;
+  ASSERT_OK(groups->Increase("web", 3, Soon()));
+  ASSERT_OK(groups->DecreaseTarget("web", -2, Soon()));
+  EXPECT_EQ(Target(), 1);
+  workers.StepAll();
+  EXPECT_THAT(cloud.alive(), SizeIs(1));
+  // And what is queued when the process ends is never ordered.
+  ASSERT_OK(groups->Increase("web", 2, Soon()));
+  (void)groups->Drain(Soon());
+  workers.StepAll();
+  EXPECT_THAT(cloud.alive(), SizeIs(1));
+}
+
 TEST_F(CloudNodeGroupsTest, AFailureKnownLaterIsListedWithItsClassAndCanBeDeleted) {
   slow = true;
   AnswerCreates({kQuota, {.status = InvalidArgument("no such image"), .happens = false}});

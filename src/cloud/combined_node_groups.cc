@@ -3,6 +3,7 @@
 #include "cloud/combined_node_groups.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -163,6 +164,11 @@ Result<bool> CombinedNodeGroups::HasInstance(const NodeRef& node) {
   return false;
 }
 
+// Each is told of all: whose a node is that none lists, one of them knows.
+void CombinedNodeGroups::TellNodes(const EachNode& nodes) {
+  for (const auto& provider : providers_) provider->groups->TellNodes(nodes);
+}
+
 Status CombinedNodeGroups::Increase(std::string_view group, int delta, Deadline deadline) {
   Provider* provider = TRY(RouteChange(group));
   return provider->groups->Increase(group, delta, deadline);
@@ -213,25 +219,49 @@ std::vector<std::string> CombinedNodeGroups::GpuTypes() {
   return {all.begin(), all.end()};
 }
 
+CombinedNodeGroups::Provider* CombinedNodeGroups::PriceRoute(const Routes& routes,
+                                                             const NodeRef& node) {
+  if (const Routes::Machine* listed = routes.FindMachine(node.provider_id)) return listed->provider;
+  if (!node.name.starts_with(kTemplateName)) return nullptr;
+  const std::string_view rest = std::string_view(node.name).substr(kTemplateName.size());
+  Provider* owner = nullptr;
+  size_t longest = 0;  // "web" and "web-large" are both at the beginning of "web-large-x7"
+  for (const auto& [group, provider] : routes.by_group) {
+    const bool fits =
+        rest.starts_with(group) && (rest.size() == group.size() || rest[group.size()] == '-');
+    if (!fits || group.size() < longest) continue;
+    owner = provider;
+    longest = group.size();
+  }
+  return owner;
+}
+
+// One after the other, each within its share of what is left: who is slow takes nothing from the
+// next one.
+void CombinedNodeGroups::LearnPrices(const PriceQuestions& questions, Deadline deadline) {
+  const auto routes = routes_.Load();
+  size_t still = providers_.size();
+  for (const auto& provider : providers_) {
+    PriceQuestions theirs{.pods = questions.pods, .start = questions.start, .end = questions.end};
+    std::ranges::copy_if(questions.nodes, std::back_inserter(theirs.nodes), [&](const auto& of) {
+      const Provider* route = PriceRoute(*routes, of.node);
+      return route == nullptr || route == provider.get();
+    });
+    const Deadline share = deadline.at == TimePoint::max()
+                               ? deadline
+                               : Deadline::In(context_.clock, deadline.Left(context_.clock) /
+                                                                  static_cast<int64_t>(still));
+    provider->groups->LearnPrices(theirs, share);
+    --still;
+  }
+}
+
 Result<double> CombinedNodeGroups::NodePrice(const NodeRef& node,
                                              const std::map<std::string, std::string>& labels,
                                              TimePoint start, TimePoint end) {
   const auto routes = routes_.Load();
-  if (const Routes::Machine* listed = routes->FindMachine(node.provider_id)) {
-    return listed->provider->groups->NodePrice(node, labels, start, end);
-  }
-  if (node.name.starts_with(kTemplateName)) {
-    const std::string_view rest = std::string_view(node.name).substr(kTemplateName.size());
-    const Provider* owner = nullptr;
-    size_t longest = 0;  // "web" and "web-large" are both at the beginning of "web-large-x7"
-    for (const auto& [group, provider] : routes->by_group) {
-      const bool fits =
-          rest.starts_with(group) && (rest.size() == group.size() || rest[group.size()] == '-');
-      if (!fits || group.size() < longest) continue;
-      owner = provider;
-      longest = group.size();
-    }
-    if (owner != nullptr) return owner->groups->NodePrice(node, labels, start, end);
+  if (const Provider* owner = PriceRoute(*routes, node)) {
+    return owner->groups->NodePrice(node, labels, start, end);
   }
   Status failure = Unimplemented("no price is known");
   for (const auto& provider : providers_) {

@@ -76,10 +76,12 @@ class CombinedNodeGroups final : public NodeGroups {
   Status Delete(std::string_view group, const std::vector<NodeRef>& nodes,
                 Deadline deadline) override;
   Status DecreaseTarget(std::string_view group, int delta, Deadline deadline) override;
+  void TellNodes(const EachNode& nodes) override;
   Status Refresh(Deadline deadline) override;
   Status Cleanup() override;
   std::string GpuLabel() override;
   std::vector<std::string> GpuTypes() override;
+  void LearnPrices(const PriceQuestions& questions, Deadline deadline) override;
   // Of a template's node by the group in its name, else of the first provider that has a price.
   Result<double> NodePrice(const NodeRef& node, const std::map<std::string, std::string>& labels,
                            TimePoint start, TimePoint end) override;
@@ -93,6 +95,7 @@ class CombinedNodeGroups final : public NodeGroups {
   CombinedNodeGroups(std::vector<Member> members, const Context& context);
   Result<Provider*> Route(std::string_view group) const;
   Result<Provider*> RouteChange(std::string_view group) const;
+  static Provider* PriceRoute(const Routes& routes, const NodeRef& node);  // null: ask them all
   void StartRefresh(Provider& provider, Deadline deadline);
   void AwaitRefreshes(Deadline deadline);
   Status Rebuild();

@@ -46,6 +46,11 @@ struct CombinedUnderTest {
   void Settle() {
     for (auto* fake : fakes) fake->Fulfil();
   }
+  int CallsOut() {
+    int sum = 0;
+    for (auto* fake : fakes) sum += CallsOutOf(fake->calls());
+    return sum;
+  }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Combined, NodeGroupsSuite, CombinedUnderTest);
 

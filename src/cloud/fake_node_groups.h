@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,8 @@ class FakeNodeGroups final : public NodeGroups {
     std::vector<std::string> ids;
     friend bool operator==(const Call&, const Call&) = default;
   };
+
+  std::function<void(const EachNode&)> on_tell_nodes;  // unset: it need not know
 
   // Scripting. Groups answer in the order in which they were added.
   void Add(Group group) {
@@ -64,6 +67,16 @@ class FakeNodeGroups final : public NodeGroups {
   void Map(std::string id_or_name, std::string group) {
     const std::lock_guard lock(mutex_);
     members_[std::move(id_or_name)] = std::move(group);
+    ++version_;
+  }
+  // Whose the node of that name is cannot be said yet.
+  void SetUnknown(const std::string& name, bool unknown) {
+    const std::lock_guard lock(mutex_);
+    if (unknown) {
+      unknown_.insert(name);
+    } else {
+      unknown_.erase(name);
+    }
     ++version_;
   }
   // Every call of `method` fails so from now on; an OK status ends that.
@@ -102,6 +115,7 @@ class FakeNodeGroups final : public NodeGroups {
   Result<std::optional<std::string>> GroupOf(const NodeRef& node) override {
     const std::lock_guard lock(mutex_);
     TRY(Note("GroupOf", "", 0, {node.provider_id}));
+    if (unknown_.contains(node.name)) return Unavailable("nobody has asked about " + node.name);
     for (const std::string& key : {node.provider_id, node.name}) {
       const auto it = members_.find(key);
       if (!key.empty() && it != members_.end()) return std::optional<std::string>(it->second);
@@ -192,6 +206,9 @@ class FakeNodeGroups final : public NodeGroups {
     ++version_;
     return Status::Ok();
   }
+  void TellNodes(const EachNode& nodes) override {
+    if (on_tell_nodes) on_tell_nodes(nodes);
+  }
   Status Refresh(Deadline) override {
     const std::lock_guard lock(mutex_);
     return Note("Refresh");
@@ -249,6 +266,7 @@ class FakeNodeGroups final : public NodeGroups {
   uint64_t made_ = 0;
   std::vector<Group> groups_;
   std::map<std::string, std::string> members_;
+  std::set<std::string> unknown_;
   std::map<std::string, Status> failures_;
   std::vector<Call> calls_;
   std::string gpu_label_;

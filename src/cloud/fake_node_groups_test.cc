@@ -26,6 +26,7 @@ struct FakeGroupsUnderTest {
   std::string Group() { return "first"; }
   std::string OtherGroup() { return "second"; }
   void Settle() { fake.Fulfil(); }
+  int CallsOut() { return CallsOutOf(fake.calls()); }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(FakeNodeGroups, NodeGroupsSuite, FakeGroupsUnderTest);
 

@@ -3,11 +3,16 @@
 //
 // Implemented over any Cloud by CloudNodeGroups, over somebody else's externalgrpc provider by
 // plugins/node_groups/externalgrpc, and by FakeNodeGroups for tests. Reads are look-ups in an
-// immutable snapshot that Refresh replaces: any thread, no network. Mutations may take until their
-// deadline.
+// immutable snapshot that Refresh replaces: any thread, no network, no waiting, for the thread that
+// decides reads here and renews the lease besides. What a read cannot answer yet it says (with
+// kUnavailable), and the next Refresh asks it. Refresh, LearnPrices and the changes may take until
+// their deadline: they are for workers. test/conformance/node_groups_suite.h holds every
+// implementation to that.
 
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -49,6 +54,16 @@ struct Instance {
   friend bool operator==(const Instance&, const Instance&) = default;
 };
 
+// The largest target that a provider is believed. More than the maximum may be meant (somebody has
+// lowered it), and more than is listed (there are providers that list only what stands); beyond
+// that, and beyond what any cluster holds, a number is a mistake.
+inline int MostCredibleTarget(int max_size, size_t listed) {
+  constexpr size_t kFewEnough = 1'000;
+  constexpr size_t kMoreThanAnyClusterHolds = 100'000;
+  const size_t allowed = std::max({kFewEnough, static_cast<size_t>(std::max(max_size, 0)), listed});
+  return static_cast<int>(std::min(allowed, kMoreThanAnyClusterHolds));
+}
+
 // What identifies a node to a provider. Stand-ins for machines without a Node carry the id alone.
 struct NodeRef {
   ProviderId provider_id;
@@ -59,6 +74,21 @@ struct NodeRef {
   // The Node itself where the caller has one, for providers that go by labels or annotations. Valid
   // during the call; whoever wants it later copies what it needs. Null: nothing more is known.
   std::shared_ptr<const model::Node> node = {};
+};
+
+// Calls back with every node of the cluster; each is lent for the call.
+using EachNode = std::function<void(const std::function<void(const NodeRef&)>& tell)>;
+
+// What is about to be asked for by NodePrice and PodPrice. The pods are lent for the call.
+struct PriceQuestions {
+  struct OfNode {
+    NodeRef node;
+    std::map<std::string, std::string> labels;
+  };
+  std::vector<OfNode> nodes = {};
+  std::vector<const model::Pod*> pods = {};
+  TimePoint start;
+  TimePoint end;
 };
 
 // Every option has a value: what the group does not override is a copy of the caller's defaults.
@@ -87,7 +117,8 @@ class NodeGroups {
 
   // In a stable order; ids are stable across restarts.
   virtual std::vector<GroupInfo> Groups() = 0;
-  // nullopt: not managed by us. From the provider id alone.
+  // nullopt: not managed by us. From the provider id alone. A failure (kUnavailable until the next
+  // Refresh) means that nobody knows yet: such a node is neither ours nor foreign.
   virtual Result<std::optional<std::string>> GroupOf(const NodeRef& node) = 0;
   // Whether the machine still exists; kUnimplemented when the provider cannot say.
   virtual Result<bool> HasInstance(const NodeRef& node) = 0;
@@ -96,7 +127,7 @@ class NodeGroups {
   virtual Result<std::vector<Instance>> Instances(std::string_view group) = 0;
   // A node as a new machine of this group would register. kUnimplemented: cannot say.
   virtual Result<std::shared_ptr<const model::Node>> Template(std::string_view group) = 0;
-  // nullopt: no overrides, use the defaults.
+  // nullopt: no overrides, use the defaults. kUnavailable: not known yet with these defaults.
   virtual Result<std::optional<ScalingOptions>> Options(std::string_view group,
                                                         const ScalingOptions& defaults) = 0;
 
@@ -109,12 +140,19 @@ class NodeGroups {
   // delta < 0: cancels what does not exist yet, never removes a machine.
   virtual Status DecreaseTarget(std::string_view group, int delta, Deadline deadline) = 0;
 
+  // The nodes that the cluster has, told before a Refresh whenever some are new: a provider that
+  // does not list the machines of all its nodes asks about the others there. Does not wait. Most
+  // need not know, and do not even look.
+  virtual void TellNodes(const EachNode&) {}
   // Asks the cloud what exists and swaps the snapshot.
   virtual Status Refresh(Deadline deadline) = 0;
   virtual Status Cleanup() = 0;
 
   virtual std::string GpuLabel() = 0;
   virtual std::vector<std::string> GpuTypes() = 0;
+  // Asks for prices that are not known, so that the reads below can answer. Those that cannot be
+  // learned fail there, each for itself.
+  virtual void LearnPrices(const PriceQuestions&, Deadline) {}
   // kUnimplemented: no price is known.
   virtual Result<double> NodePrice(const NodeRef& node,
                                    const std::map<std::string, std::string>& labels,

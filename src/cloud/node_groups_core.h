@@ -94,7 +94,7 @@ class CloudNodeGroups::Core : public std::enable_shared_from_this<CloudNodeGroup
   void StartRemoving(const std::string& group, const std::string& id);
   void Cancel(Book& book, const std::string& name);
   void Note(const DeletePlan& plan, Book& book, const std::shared_ptr<Request>& request);
-  void WaitFor(Lock& lock, Request& request, Deadline deadline);
+  void WaitFor(Lock& lock, Request& request, Deadline deadline, Duration most = Duration::zero());
   void Audit(AuditEntry entry) const;
 
   Cloud& cloud_;

@@ -3,6 +3,7 @@
 
 #include "cloud/cloud_node_groups_fixture.h"
 #include "test/conformance/node_groups_suite.h"
+#include "test/support/counting_cloud.h"
 
 namespace coppice::cloud {
 namespace {
@@ -241,7 +242,8 @@ namespace coppice::conformance {
 
 struct CloudNodeGroupsUnderTest {
   FakeClock fake_clock;
-  cloud::FakeCloud cloud{fake_clock};
+  cloud::FakeCloud fake{fake_clock};
+  test::CountingCloud cloud{fake};
   InlineWorkers workers;
   SeededRng rng{1};
   Log log = Log::Null();
@@ -256,6 +258,7 @@ struct CloudNodeGroupsUnderTest {
   std::string Group() { return "first"; }
   std::string OtherGroup() { return "second"; }
   void Settle() { fake_clock.Advance(std::chrono::minutes(2)); }
+  int CallsOut() { return cloud.calls(); }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(CloudNodeGroups, NodeGroupsSuite, CloudNodeGroupsUnderTest);
 

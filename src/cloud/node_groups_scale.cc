@@ -52,12 +52,15 @@ Status CloudNodeGroups::Core::EnsureListed(Deadline deadline) {
 
 void CloudNodeGroups::Core::Audit(AuditEntry entry) const { audit_(entry); }
 
-// Waits until every piece is answered or the client's deadline nears.
-void CloudNodeGroups::Core::WaitFor(Lock& lock, Request& request, Deadline deadline) {
+// Waits until every piece is answered, the client's deadline nears, or `most` is over (zero:
+// never).
+void CloudNodeGroups::Core::WaitFor(Lock& lock, Request& request, Deadline deadline,
+                                    Duration most) {
   TimePoint until = deadline.at;
   if (until != TimePoint::max()) {
     until -= std::min(options_.answer_margin, deadline.Left(clock_) / 2);
   }
+  if (most > Duration::zero()) until = std::min(until, Later(clock_.Now(), most));
   clock_.WaitUntil(lock, request.answered, until, [&] { return request.open == 0; });
   request.left = true;
 }
@@ -140,7 +143,7 @@ Status CloudNodeGroups::Core::Increase(std::string_view group_name, int delta, D
       });
     }
     Lock lock(mutex_);
-    WaitFor(lock, *request, deadline);
+    WaitFor(lock, *request, deadline, options_.answer_increase_after);
     audit.status = Summary(group, delta, "ordered", *request);
     audit.done = request->done;
     audit.pending = static_cast<int64_t>(request->open) + request->unanswered;

@@ -80,6 +80,8 @@ class Sequence {
     workers_.Forget();  // what the killed process had not sent
     CloudNodeGroupsOptions options{.cluster = "ours", .list_lag = kLag};
     options.max_parallel = 1 + rng_.Below(5);
+    // Whether an increase waits for all answers, for some of them, or for hardly any.
+    options.answer_increase_after = milliseconds(std::vector{0, 1, 1'000}[rng_.Below(3)]);
     options.audit = [](const AuditEntry&) {};
     groups_ = MUST(CloudNodeGroups::Create({cloud_, workers_, clock_, rng_, log_, metrics_},
                                            std::move(options), configs_));

@@ -8,6 +8,7 @@
 //     std::string OtherGroup();   // another one
 //     void Settle();              // time passes until what was ordered runs and what was deleted
 //     is gone
+//     int CallsOut();             // how often somebody outside (cloud, server) has been asked
 //   };
 //   INSTANTIATE_TYPED_TEST_SUITE_P(MyGroups, NodeGroupsSuite, MyGroupsUnderTest);
 //
@@ -18,13 +19,59 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "cloud/fake_node_groups.h"
 #include "cloud/node_groups.h"
 #include "test/support/must.h"
 
 namespace coppice::conformance {
+
+// Every read there is, for groups and nodes that are known, unknown, and nonsense. The thread that
+// decides makes all of them, so none may ask anybody anything.
+inline void ReadEverything(cloud::NodeGroups& groups, TimePoint now) {
+  (void)groups.Version();
+  (void)groups.GpuLabel();
+  (void)groups.GpuTypes();
+  std::vector<std::string> ids = {"nobody", ""};
+  for (const cloud::GroupInfo& info : groups.Groups()) ids.push_back(info.id);
+  std::vector<cloud::NodeRef> nodes = {{"", ""},
+                                       {"", "control-plane-1"},
+                                       {"x", "node"},
+                                       {"aws:///eu-west-1a/i-0123456789abcdef0", "stranger"}};
+  cloud::ScalingOptions other;
+  other.scale_down_unneeded_time = std::chrono::seconds(4321);
+  for (const std::string& id : ids) {
+    (void)groups.TargetSize(id);
+    (void)groups.Template(id);
+    (void)groups.Options(id, {});
+    (void)groups.Options(id, other);
+    const auto instances = groups.Instances(id);
+    if (!instances.ok()) continue;
+    for (const auto& instance : *instances) nodes.push_back({instance.id, "node-of-" + id});
+  }
+  const TimePoint then = now + std::chrono::hours(1);
+  for (const cloud::NodeRef& node : nodes) {
+    (void)groups.GroupOf(node);
+    (void)groups.HasInstance(node);
+    (void)groups.NodePrice(node, {{"node.kubernetes.io/instance-type", "unheard-of"}}, now, then);
+  }
+  (void)groups.PodPrice({}, now, then);
+  groups.TellNodes([&](const std::function<void(const cloud::NodeRef&)>& tell) {
+    for (const cloud::NodeRef& node : nodes) tell(node);
+  });
+}
+
+// What a scripted provider was asked that is not a read.
+inline int CallsOutOf(const std::vector<cloud::FakeNodeGroups::Call>& calls) {
+  return static_cast<int>(std::ranges::count_if(calls, [](const auto& call) {
+    const std::vector<std::string> waits = {"Refresh", "Cleanup",        "Increase",
+                                            "Delete",  "DecreaseTarget", "IncreaseAtomically"};
+    return std::ranges::find(waits, call.method) != waits.end();
+  }));
+}
 
 template <class UnderTest>
 class NodeGroupsSuite : public testing::Test {
@@ -38,6 +85,14 @@ class NodeGroupsSuite : public testing::Test {
   void Settle() {
     under_test_.Settle();
     EXPECT_OK(groups().Refresh(Soon()));
+  }
+  // As an engine does: what is not known yet the next Refresh asks.
+  Result<std::optional<std::string>> GroupOf(const cloud::NodeRef& node) {
+    auto group = groups().GroupOf(node);
+    if (group.ok()) return group;
+    EXPECT_EQ(group.code(), Code::kUnavailable);
+    EXPECT_OK(groups().Refresh(Soon()));
+    return groups().GroupOf(node);
   }
   int Target() { return MUST(groups().TargetSize(group())); }
   std::vector<cloud::NodeRef> Nodes() {  // as the autoscaler names registered nodes
@@ -109,7 +164,7 @@ TYPED_TEST_P(NodeGroupsSuite, MachinesBelongToTheirGroupById) {
 
 TYPED_TEST_P(NodeGroupsSuite, StrangersBelongToNobody) {
   for (const char* id : {"", "x", "aws:///eu-west-1a/i-0123456789abcdef0"}) {
-    EXPECT_EQ(MUST(this->groups().GroupOf({id, "control-plane-1"})), std::nullopt) << id;
+    EXPECT_EQ(MUST(this->GroupOf({id, "control-plane-1"})), std::nullopt) << id;
   }
 }
 
@@ -177,9 +232,24 @@ TYPED_TEST_P(NodeGroupsSuite, ATemplateIsATruthfulNode) {
 TYPED_TEST_P(NodeGroupsSuite, OptionsAreAbsentOrCompleteFromTheDefaults) {
   cloud::ScalingOptions defaults;
   defaults.scale_down_unneeded_time = std::chrono::seconds(1234);
+  if (this->groups().Options(this->other(), defaults).code() == Code::kUnavailable) {
+    EXPECT_OK(this->groups().Refresh(this->Soon()));  // not known yet with these defaults
+  }
   const auto options = MUST(this->groups().Options(this->other(), defaults));
   if (options) {
     EXPECT_EQ(options->scale_down_unneeded_time, defaults.scale_down_unneeded_time);
+  }
+}
+
+TYPED_TEST_P(NodeGroupsSuite, NoReadCallsOut) {
+  this->Grow(2);
+  int calls = this->under_test_.CallsOut();
+  EXPECT_GT(calls, 0) << "nobody counts";
+  for (int i = 0; i < 2; ++i) {
+    ReadEverything(this->groups(), this->under_test_.clock().Now());
+    EXPECT_EQ(this->under_test_.CallsOut(), calls);
+    EXPECT_OK(this->groups().Refresh(this->Soon()));  // and now with what that has asked besides
+    calls = this->under_test_.CallsOut();
   }
 }
 
@@ -190,6 +260,6 @@ REGISTER_TYPED_TEST_SUITE_P(NodeGroupsSuite, GroupsComeInAStableOrder, UnknownGr
                             StrangersBelongToNobody, ADeleteTakesExactlyTheNamedAndLowersTheTarget,
                             OneBadIdRefusesTheWholeDelete, AMachineOfAnotherGroupIsNotDeleted,
                             DecreaseTargetNeverTakesWhatExists, ATemplateIsATruthfulNode,
-                            OptionsAreAbsentOrCompleteFromTheDefaults);
+                            OptionsAreAbsentOrCompleteFromTheDefaults, NoReadCallsOut);
 
 }  // namespace coppice::conformance

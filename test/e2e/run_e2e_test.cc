@@ -4,11 +4,18 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
+#include "cloud/fake_node_groups.h"
+#include "cloud/template.h"
+#include "grpc/server.h"
 #include "net/http_client.h"
+#include "rpc/node_group_server.h"
 #include "test/e2e/child.h"
 #include "test/e2e/played_cloud.h"
 #include "test/support/fake_api_server.h"
+#include "test/support/must.h"
 #include "test/support/test_certificates.h"
 
 namespace coppice::test {
@@ -254,6 +261,58 @@ TEST_F(RunE2eTest, AnotherTakesOverWhenTheLeaderIsKilled) {
     return Running(6) == 6;
   })) << second->output();
   EXPECT_EQ(cloud_->peak(), 2u) << "nobody bought twice\n" << second->output();
+}
+
+// Every method takes five seconds, and three nodes are not the provider's, so that it has to be
+// asked about each. The thread that decides renews the lease as well: if it waited for one of the
+// answers, the lease would be lost after ten seconds and the process would end with 1.
+TEST_F(RunE2eTest, AProviderWhoseEveryMethodTakesFiveSecondsCostsNoLease) {
+  constexpr Duration kSlow = std::chrono::seconds(5);
+  cloud::FakeNodeGroups groups;
+  const cloud::Flavor flavor{.name = "f", .cpu_millis = 2'000, .memory_bytes = 4LL << 30};
+  groups.Add({.info = {.id = "pool", .max_size = 10},
+              .node_template = std::make_shared<const model::Node>(
+                  MUST(cloud::MakeTemplate({.name = "pool"}, flavor, "")))});
+  grpc::Service service = rpc::NodeGroupService(groups);
+  for (grpc::Method& method : service.methods) {
+    method.waits = true;
+    method.handler = [this, kSlow, handler = std::move(method.handler)](const grpc::Call& call) {
+      clock_.SleepFor(kSlow);
+      return handler(call);
+    };
+  }
+  std::vector<grpc::Service> services;
+  services.push_back(std::move(service));
+  Pool workers(64, 1'000);
+  const Log log = Log::Null();
+  const std::string socket = "unix:" + dir_.At("provider.sock");
+  const auto server =
+      MUST(grpc::Server::Start({.listen = socket}, std::move(services), workers, clock_, log));
+  dir_.Write("provider.yaml", "address: " + socket + "\ngrpc_timeout: 8s\n");
+  for (const char* name : {"control-plane-1", "control-plane-2", "elsewhere"}) {
+    api_.Put(kNodes, "Node", name,
+             {{"spec", {{"taints", {{{"key", "k"}, {"effect", "NoSchedule"}}}}}}});
+  }
+  AddPods(3);
+  const auto coppice =
+      Start("a", {"--cloud-provider=externalgrpc", "--cloud-config=" + dir_.At("provider.yaml")});
+  const auto bought = [&] {
+    return std::ranges::any_of(groups.calls(),
+                               [](const auto& call) { return call.method == "Increase"; });
+  };
+  ASSERT_TRUE(Until(bought, std::chrono::minutes(1))) << coppice->output();
+  // All three have been asked about, and another pass is over.
+  ASSERT_TRUE(Until(
+      [&] {
+        const Json map = StatusMap();
+        return !map.is_null() && map["data"]["status"].get<std::string>().find(
+                                     "cloudProviderTarget: 1") != std::string::npos;
+      },
+      std::chrono::minutes(1)))
+      << StatusMap().dump(1) << coppice->output();
+  EXPECT_THAT(coppice->output(), testing::Not(HasSubstr("leads no more")));
+  EXPECT_EQ(api_.Get(kLeases, "cluster-autoscaler", "kube-system")["spec"]["holderIdentity"], "a");
+  coppice->Signal(SIGKILL);
 }
 
 TEST_F(RunE2eTest, AReplicaThatIsCutOffStopsActing) {

@@ -161,6 +161,14 @@ struct CloudscaleGroupsUnderTest : emulator::GroupsRig {
   std::string Group() { return "workers"; }
   std::string OtherGroup() { return "others"; }
   void Settle() { clock().SleepFor(std::chrono::milliseconds(40)); }
+  int CallsOut() {
+    int sum = 0;
+    for (const char* what :
+         {"GET /v1/servers", "POST /v1/servers", "DELETE /v1/servers", "GET /v1/flavors"}) {
+      sum += emulator.Requests(what);
+    }
+    return sum;
+  }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(CloudscaleGroups, NodeGroupsSuite, CloudscaleGroupsUnderTest);
 

@@ -66,6 +66,32 @@ class ClientTest : public testing::Test {
     clock.Advance(time);
     return client->Refresh(Soon());
   }
+  // Every read there is, for what is known, unknown, and nonsense.
+  void ReadEverything() {
+    (void)client->Version();
+    (void)client->Groups();
+    (void)client->GpuLabel();
+    (void)client->GpuTypes();
+    cloud::ScalingOptions other;
+    other.scale_down_unneeded_time = minutes(3);
+    for (const char* group : {"web", "batch", "nobody"}) {
+      (void)client->TargetSize(group);
+      (void)client->Instances(group);
+      (void)client->Template(group);
+      (void)client->Options(group, {});
+      (void)client->Options(group, other);
+    }
+    for (const cloud::NodeRef& node : std::vector<cloud::NodeRef>{
+             {"test://2", "node-2"}, {"opaque://7", "worker-7"}, {"", "control-plane"}, {"", ""}}) {
+      (void)client->GroupOf(node);
+      (void)client->HasInstance(node);
+      (void)client->NodePrice(node, {{"type", "a"}}, clock.Now(), clock.Now() + minutes(60));
+    }
+    (void)client->PodPrice({}, clock.Now(), clock.Now() + minutes(60));
+    client->TellNodes([](const std::function<void(const cloud::NodeRef&)>& tell) {
+      tell({"opaque://9", "worker-9"});
+    });
+  }
   std::vector<std::string> Ids() {
     std::vector<std::string> ids;
     for (const auto& info : client->Groups()) ids.push_back(info.id);
@@ -98,32 +124,86 @@ TEST_F(ClientTest, ReadsAfterARefreshAskNothing) {
   EXPECT_EQ(provider.asked(), asked);
 }
 
-TEST_F(ClientTest, ReadsBeforeTheFirstRefreshAreAnsweredToo) {
+TEST_F(ClientTest, ReadsBeforeTheFirstRefreshAskNothingAndSaySo) {
+  ReadEverything();
+  EXPECT_THAT(Ids(), IsEmpty());
+  EXPECT_EQ(client->TargetSize("web").code(), Code::kUnavailable);
+  EXPECT_EQ(client->GroupOf({"test://2", "node-2"}).code(), Code::kUnavailable);
+  EXPECT_EQ(provider.asked(), 0);
+  // What was wanted is asked now, but not what the lists show by then.
+  ASSERT_OK(client->Refresh(Soon()));
   EXPECT_EQ(MUST(client->GroupOf({"test://2", "node-2"})), "web");
-  EXPECT_THAT(Ids(), ElementsAre("web", "batch"));
-  EXPECT_EQ(provider.asked("Refresh"), 1);
+  EXPECT_EQ(MUST(client->GroupOf({"", "control-plane"})), std::nullopt);
+  EXPECT_EQ(provider.asked("NodeGroupForNode"), 4);
 }
 
-TEST_F(ClientTest, ANodeThatNoGroupListsIsAskedForOnceAndThenByRefresh) {
+TEST_F(ClientTest, NoReadAsksWhateverItIsAskedFor) {
+  for (const char* method : {"", "Refresh", "NodeGroupForNode", "NodeGroupGetOptions"}) {
+    if (*method != '\0') provider.Fail(method, Unavailable("away"));
+    (void)Pass(minutes(2));
+    const int asked = provider.asked();
+    ReadEverything();
+    EXPECT_EQ(provider.asked(), asked) << method;
+  }
+}
+
+TEST_F(ClientTest, ANodeThatNoGroupListsIsNotKnownUntilRefreshHasAsked) {
   ASSERT_OK(client->Refresh(Soon()));
   provider.groups.Map("worker-7", "batch");  // known to the provider by its name only
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(MUST(client->GroupOf({"opaque://7", "worker-7"})), "batch");
-    EXPECT_EQ(MUST(client->GroupOf({"", "control-plane"})), std::nullopt);
+    const auto group = client->GroupOf({"opaque://7", "worker-7"});
+    EXPECT_EQ(group.code(), Code::kUnavailable);
+    EXPECT_THAT(group.status().message(), HasSubstr("worker-7"));
+    EXPECT_EQ(client->GroupOf({"", "control-plane"}).code(), Code::kUnavailable);
   }
-  EXPECT_EQ(provider.asked("NodeGroupForNode"), 2);
+  EXPECT_EQ(provider.asked("NodeGroupForNode"), 0);
+  const uint64_t version = client->Version();
   ASSERT_OK(Pass());
-  EXPECT_EQ(provider.asked("NodeGroupForNode"), 4);
+  EXPECT_GT(client->Version(), version);
+  EXPECT_EQ(provider.asked("NodeGroupForNode"), 2);
+  EXPECT_EQ(MUST(client->GroupOf({"opaque://7", "worker-7"})), "batch");
   provider.groups.Map("control-plane", "web");
   EXPECT_EQ(MUST(client->GroupOf({"", "control-plane"})), std::nullopt);  // until the next Refresh
   ASSERT_OK(Pass());
   EXPECT_EQ(MUST(client->GroupOf({"", "control-plane"})), "web");
-  EXPECT_EQ(provider.asked("NodeGroupForNode"), 5);
+  EXPECT_EQ(provider.asked("NodeGroupForNode"), 4);
+  // A good answer outlives the failures after it.
+  provider.Fail("NodeGroupForNode", Unavailable("busy"));
+  ASSERT_OK(Pass());
+  EXPECT_EQ(MUST(client->GroupOf({"", "control-plane"})), "web");
+  provider.Behave("NodeGroupForNode");
   // What nobody wants any more is not asked for ever.
   for (int i = 0; i < 4; ++i) ASSERT_OK(Pass());
   const int asked = provider.asked("NodeGroupForNode");
   ASSERT_OK(Pass());
   EXPECT_EQ(provider.asked("NodeGroupForNode"), asked);
+}
+
+TEST_F(ClientTest, TheFirstRefreshAsksAboutTheNodesThatItWasToldOfAndNoListShows) {
+  provider.groups.Map("worker-7", "batch");
+  client->TellNodes([](const std::function<void(const cloud::NodeRef&)>& tell) {
+    tell({"test://1", "node-1"});
+    tell({"test://2", "node-2"});
+    tell({"opaque://7", "worker-7"});
+    tell({"", "control-plane"});
+  });
+  EXPECT_EQ(provider.asked(), 0);
+  ASSERT_OK(client->Refresh(Soon()));
+  EXPECT_EQ(provider.asked("NodeGroupForNode"), 2);
+  EXPECT_EQ(MUST(client->GroupOf({"opaque://7", "worker-7"})), "batch");
+  EXPECT_EQ(MUST(client->GroupOf({"", "control-plane"})), std::nullopt);
+  EXPECT_EQ(MUST(client->GroupOf({"test://1", "node-1"})), "web");
+}
+
+TEST_F(ClientTest, ADeleteAsksWhoseANodeIsIfNobodyHas) {
+  ASSERT_OK(client->Refresh(Soon()));
+  EXPECT_EQ(client->Delete("web", {{"opaque://7", "worker-7"}}, Soon()).code(),
+            Code::kFailedPrecondition);
+  provider.Fail("NodeGroupForNode", Unavailable("busy"));
+  const Status status = client->Delete("web", {{"opaque://8", "worker-8"}}, Soon());
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("is not deleted, its group is not known"));
+  EXPECT_EQ(provider.asked("NodeGroupDeleteNodes"), 0);
 }
 
 TEST_F(ClientTest, LabelsAndAnnotationsOfTheNodeReachTheProvider) {
@@ -139,13 +219,24 @@ TEST_F(ClientTest, LabelsAndAnnotationsOfTheNodeReachTheProvider) {
   auto node = std::make_shared<model::Node>();
   node->metadata.labels["pool"] = "batch";
   node->metadata.annotations["a"] = "b";
-  EXPECT_EQ(MUST(client->GroupOf({.provider_id = "x://1", .name = "n", .node = node})), "batch");
+  node->metadata.resource_version = "1";
+  const cloud::NodeRef ref{.provider_id = "x://1", .name = "n", .node = node};
+  EXPECT_FALSE(client->GroupOf(ref).ok());
+  ASSERT_OK(Pass());
+  EXPECT_EQ(MUST(client->GroupOf(ref)), "batch");
+  // A node that has changed is asked about as it is now.
+  node->metadata.labels["pool"] = "web";
+  node->metadata.resource_version = "2";
+  EXPECT_EQ(MUST(client->GroupOf(ref)), "batch");
+  ASSERT_OK(Pass());
+  EXPECT_EQ(MUST(client->GroupOf(ref)), "web");
 }
 
 TEST_F(ClientTest, ANodeOfAGroupThatIsNotListedIsNobodys) {
   pb::NodeGroupForNodeResponse answer;
   answer.mutable_nodegroup()->set_id("removed");
   provider.Answer("NodeGroupForNode", answer.SerializeAsString());
+  EXPECT_FALSE(client->GroupOf({"x://1", "n"}).ok());
   ASSERT_OK(client->Refresh(Soon()));
   EXPECT_EQ(MUST(client->GroupOf({"x://1", "n"})), std::nullopt);
 }
@@ -236,6 +327,8 @@ TEST_F(ClientTest, AGroupThatDisappearsIsGoneAfterTheNextList) {
   ASSERT_OK(Pass());
   EXPECT_THAT(Ids(), ElementsAre("batch"));
   EXPECT_EQ(client->TargetSize("web").code(), Code::kNotFound);
+  EXPECT_EQ(client->GroupOf({"test://1", "n"}).code(), Code::kUnavailable);
+  ASSERT_OK(Pass());
   EXPECT_EQ(MUST(client->GroupOf({"test://1", "n"})), std::nullopt);
 }
 
@@ -295,18 +388,21 @@ TEST_F(ClientTest, OptionsAreAskedWithTheDefaultsAndKept) {
   });
   ASSERT_OK(client->Refresh(Soon()));
   EXPECT_EQ(MUST(client->Options("web", {}))->scale_down_unneeded_time, minutes(11));
-  // With other defaults: asked for all groups at once, then looked up, and from now on in Refresh.
+  // With other defaults: not known before the next Refresh, which asks for all groups.
   cloud::ScalingOptions other;
   other.scale_down_unneeded_time = minutes(3);
   other.max_node_startup_time = minutes(44);
   const int asked = provider.asked("NodeGroupGetOptions");
   for (int i = 0; i < 3; ++i) {
-    const auto options = MUST(client->Options("web", other));
-    EXPECT_EQ(options->scale_down_unneeded_time, minutes(4));
-    EXPECT_EQ(options->max_node_startup_time, minutes(44));  // upstream would read zero
-    EXPECT_EQ(MUST(client->Options("batch", other)), std::nullopt);
+    EXPECT_EQ(client->Options("web", other).code(), Code::kUnavailable);
   }
+  EXPECT_EQ(provider.asked("NodeGroupGetOptions"), asked);
+  ASSERT_OK(Pass());
   EXPECT_EQ(provider.asked("NodeGroupGetOptions"), asked + 2);
+  const auto options = MUST(client->Options("web", other));
+  EXPECT_EQ(options->scale_down_unneeded_time, minutes(4));
+  EXPECT_EQ(options->max_node_startup_time, minutes(44));  // upstream would read zero
+  EXPECT_EQ(MUST(client->Options("batch", other)), std::nullopt);
   ASSERT_OK(Pass(minutes(2)));
   EXPECT_EQ(MUST(client->Options("web", other))->scale_down_unneeded_time, minutes(4));
   EXPECT_EQ(provider.asked("NodeGroupGetOptions"), asked + 4);
@@ -317,6 +413,7 @@ TEST_F(ClientTest, WhatIsNotImplementedIsRememberedAndTriedAgainMuchLater) {
                              "GetAvailableGPUTypes", "NodeGroupForNode", "Refresh", "Cleanup"}) {
     provider.Fail(method, Unimplemented(""));
   }
+  EXPECT_FALSE(client->GroupOf({"", "control-plane"}).ok());
   ASSERT_OK(client->Refresh(Soon()));
   EXPECT_EQ(MUST(client->GroupOf({"", "control-plane"})), std::nullopt);
   const auto optional = [&] {
@@ -336,51 +433,64 @@ TEST_F(ClientTest, WhatIsNotImplementedIsRememberedAndTriedAgainMuchLater) {
   EXPECT_EQ(optional(), asked);
   EXPECT_OK(client->Cleanup());
   for (const char* method : {"GPULabel", "NodeGroupTemplateNodeInfo"}) provider.Behave(method);
-  ASSERT_OK(Pass(minutes(11)));  // the provider was upgraded meanwhile
+  clock.Advance(minutes(11));  // the provider was upgraded meanwhile; nobody has asked yet
+  EXPECT_EQ(MUST(client->GroupOf({"", "another"})), std::nullopt);
+  ASSERT_OK(Pass());
   EXPECT_EQ(client->GpuLabel(), "test/gpu");
   EXPECT_OK(client->Template("web"));
 }
 
-TEST_F(ClientTest, PricesAreAskedOncePerShape) {
+TEST_F(ClientTest, PricesAreLearnedOncePerShapeAndThenLookedUp) {
   provider.groups.SetPrices(0.5, 0.25);
   ASSERT_OK(client->Refresh(Soon()));
   const auto hour = std::chrono::hours(1);
-  model::Pod pod;
-  for (int i = 0; i < 5; ++i) {
+  const auto node_price = [&](const std::string& type, const char* name = "x") {
+    return client->NodePrice({"", name}, {{"type", type}}, clock.Now(), clock.Now() + hour);
+  };
+  std::vector<model::Pod> pods(5);
+  EXPECT_EQ(client->PodPrice(pods[0], clock.Now(), clock.Now() + hour).code(), Code::kUnavailable);
+  EXPECT_EQ(node_price("a").code(), Code::kUnavailable);
+  const auto learn = [&](const std::string& type) {
+    cloud::PriceQuestions questions{.start = clock.Now(), .end = clock.Now() + hour};
+    for (size_t i = 0; i < pods.size(); ++i) {
+      pods[i].metadata.name = "copy-" + std::to_string(i);
+      questions.pods.push_back(&pods[i]);
+      questions.nodes.push_back({{"", "template-" + std::to_string(i)}, {{"type", type}}});
+    }
+    client->LearnPrices(questions, Soon());
+  };
+  for (int i = 0; i < 3; ++i) {
     clock.Advance(seconds(1));
-    pod.metadata.name = "copy-" + std::to_string(i);
-    EXPECT_EQ(MUST(client->PodPrice(pod, clock.Now(), clock.Now() + hour)), 0.25);
-    EXPECT_EQ(MUST(client->NodePrice({"", "template-" + std::to_string(i)}, {{"type", "a"}},
-                                     clock.Now(), clock.Now() + hour)),
-              0.5);
+    learn("a");
+    for (const model::Pod& pod : pods) {
+      EXPECT_EQ(MUST(client->PodPrice(pod, clock.Now(), clock.Now() + hour)), 0.25);
+    }
+    EXPECT_EQ(MUST(node_price("a", "template-7")), 0.5);
   }
   EXPECT_EQ(provider.asked("PricingPodPrice"), 1);
   EXPECT_EQ(provider.asked("PricingNodePrice"), 1);
-  EXPECT_EQ(
-      MUST(client->NodePrice({"", "x"}, {{"type", "b"}}, clock.Now(), clock.Now() + hour * 2)),
-      1.0);
   provider.Fail("PricingNodePrice", Unavailable("down"));
   clock.Advance(minutes(5));
-  EXPECT_EQ(MUST(client->NodePrice({"", "y"}, {{"type", "a"}}, clock.Now(), clock.Now() + hour)),
-            0.5);
-  EXPECT_EQ(client->NodePrice({"", "z"}, {{"type", "c"}}, clock.Now(), clock.Now() + hour).code(),
-            Code::kUnavailable);
+  learn("a");
+  learn("c");
+  EXPECT_EQ(MUST(node_price("a")), 0.5);
+  EXPECT_EQ(node_price("c").code(), Code::kUnavailable);
+  EXPECT_THAT(node_price("c").status().message(), HasSubstr("down"));
 }
 
-TEST_F(ClientTest, ReadsDoNotWaitForASlowProviderForEver) {
+TEST_F(ClientTest, AProviderWithoutPricesIsAskedOnceAndNotPerPod) {
+  provider.Fail("PricingPodPrice", Unimplemented(""));
   ASSERT_OK(client->Refresh(Soon()));
-  provider.On("NodeGroupForNode", [this](std::string_view, Deadline) {
-    clock.Advance(seconds(4));
-    return std::nullopt;
-  });
-  for (int i = 0; i < 50; ++i) (void)client->GroupOf({"", "node-" + std::to_string(i)});
-  EXPECT_EQ(provider.asked("NodeGroupForNode"), 3);  // twelve seconds of ten
-  EXPECT_EQ(client->GroupOf({"", "node-40"}).code(), Code::kUnavailable);
-  provider.Behave("NodeGroupForNode");
-  ASSERT_OK(Pass());  // asks what could not be asked before
-  EXPECT_EQ(provider.asked("NodeGroupForNode"), 53);
-  EXPECT_EQ(MUST(client->GroupOf({"", "node-40"})), std::nullopt);
-  EXPECT_EQ(provider.asked("NodeGroupForNode"), 53);
+  std::vector<model::Pod> pods(100);
+  cloud::PriceQuestions questions{.start = clock.Now(), .end = clock.Now() + minutes(60)};
+  for (size_t i = 0; i < pods.size(); ++i) {
+    pods[i].metadata.namespace_ = "n" + std::to_string(i);
+    questions.pods.push_back(&pods[i]);
+  }
+  client->LearnPrices(questions, Soon());
+  EXPECT_LE(provider.asked("PricingPodPrice"), 4);  // as many as run at a time
+  EXPECT_EQ(client->PodPrice(pods[99], questions.start, questions.end).code(),
+            Code::kUnimplemented);
 }
 
 // ---- Changes ----------------------------------------------------------------------------------
@@ -578,6 +688,45 @@ TEST_F(ClientTest, WhateverComesBackIsAValueOrAFailure) {
     (void)client->GroupOf({"", "control-plane"});
     (void)client->NodePrice({"", "n"}, {}, clock.Now(), clock.Now() + minutes(1));
   }
+}
+
+// A pass puts a node into its model for each machine on its way: two thousand million of them would
+// be the end of it.
+TEST_F(ClientTest, ATargetThatCannotBeIsRefusedAndTheRestGoesOn) {
+  for (const int absurd : {2'000'000'000, 2'147'483'647, 1'001}) {
+    Open();
+    provider.On("NodeGroupTargetSize",
+                [&](std::string_view request, Deadline) -> std::optional<Result<std::string>> {
+                  if (request.find("web") == std::string_view::npos) return std::nullopt;
+                  pb::NodeGroupTargetSizeResponse answer;
+                  answer.set_targetsize(absurd);
+                  return Result<std::string>(answer.SerializeAsString());
+                });
+    lines.clear();
+    ASSERT_OK(client->Refresh(Soon()));
+    EXPECT_THAT(Ids(), ElementsAre("batch"));  // never read, so not listed yet
+    EXPECT_THAT(lines, HasSubstr("a target of " + std::to_string(absurd) + " is not believed"));
+    provider.Behave("NodeGroupTargetSize");
+    ASSERT_OK(Pass());
+    EXPECT_EQ(MUST(client->TargetSize("web")), 2);
+  }
+  // After a good answer that one stays, and a change is not made on an absurd one.
+  pb::NodeGroupTargetSizeResponse answer;
+  answer.set_targetsize(2'000'000'000);
+  provider.Answer("NodeGroupTargetSize", answer.SerializeAsString());
+  EXPECT_FALSE(Pass().ok());
+  EXPECT_EQ(MUST(client->TargetSize("web")), 2);
+  EXPECT_EQ(client->Increase("web", 1, Soon()).code(), Code::kInternal);
+  EXPECT_EQ(provider.asked("NodeGroupIncreaseSize"), 0);
+}
+
+TEST_F(ClientTest, ATargetAboveALoweredMaximumIsBelieved) {
+  provider.groups.Change("batch", [](auto& group) { group.target = 600; });
+  provider.groups.Change("web",
+                         [](auto& group) { group.info.max_size = 50'000, group.target = 40'000; });
+  ASSERT_OK(client->Refresh(Soon()));
+  EXPECT_EQ(MUST(client->TargetSize("batch")), 600);
+  EXPECT_EQ(MUST(client->TargetSize("web")), 40'000);
 }
 
 TEST_F(ClientTest, ANegativeTargetIsNoTarget) {

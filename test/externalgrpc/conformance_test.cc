@@ -31,6 +31,7 @@ struct FakeCloudOverTheWire {
 
   cloud::NodeGroups& groups() { return *served.client; }
   Clock& clock() { return served.real_clock; }
+  int CallsOut() { return served.calls; }
   std::string Group() { return "first"; }
   std::string OtherGroup() { return "second"; }
   void Settle() { fake_clock.Advance(std::chrono::minutes(2)); }
@@ -53,6 +54,7 @@ struct SimulatedOverTheWire {
 
   cloud::NodeGroups& groups() { return *served.client; }
   Clock& clock() { return served.real_clock; }
+  int CallsOut() { return served.calls; }
   std::string Group() { return "sim-first"; }
   std::string OtherGroup() { return "sim-second"; }
   void Settle() { fake_clock.Advance(std::chrono::minutes(2)); }
@@ -74,6 +76,7 @@ struct ScriptedOverTheWire {
 
   cloud::NodeGroups& groups() { return *served.client; }
   Clock& clock() { return served.real_clock; }
+  int CallsOut() { return served.calls; }
   std::string Group() { return "first"; }
   std::string OtherGroup() { return "second"; }
   void Settle() { fake.Fulfil(); }

@@ -84,6 +84,10 @@ TEST_P(PythonProviderTest, IsDrivenFromEmptyToEmpty) {
   EXPECT_EQ(*node->status.allocatable.Find("memory"), MUST(model::Quantity::Parse("4Gi")));
   cloud::ScalingOptions defaults;
   defaults.scale_down_unready_time = std::chrono::minutes(7);
+  // Not known yet with these defaults, nor whose that node is: the next Refresh asks.
+  EXPECT_EQ(groups.Options("first", defaults).code(), Code::kUnavailable);
+  EXPECT_EQ(groups.GroupOf({"aws:///a/i-1", "control-plane"}).code(), Code::kUnavailable);
+  ASSERT_OK(groups.Refresh(soon()));
   const auto options = MUST(groups.Options("first", defaults));
   ASSERT_TRUE(options.has_value());
   EXPECT_EQ(options->scale_down_unneeded_time, std::chrono::seconds(90));
@@ -107,6 +111,8 @@ TEST_P(PythonProviderTest, IsDrivenFromEmptyToEmpty) {
   ASSERT_OK(groups.Refresh(soon()));
   EXPECT_EQ(MUST(groups.TargetSize("first")), 0);
   EXPECT_EQ(groups.GpuLabel(), "example.com/gpu");
+  const cloud::PriceQuestions questions{.nodes = {{}}};
+  groups.LearnPrices(questions, soon());
   EXPECT_EQ(groups.NodePrice({}, {}, {}, {}).code(), Code::kUnimplemented);
   EXPECT_OK(groups.Cleanup());
 }

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -75,6 +76,14 @@ class ServedGroups {
   }
 
   void Start(std::vector<grpc::Service> services, const Clock& clock, int port) {
+    for (grpc::Service& service : services) {
+      for (grpc::Method& method : service.methods) {
+        method.handler = [this, handler = std::move(method.handler)](const grpc::Call& call) {
+          ++calls;
+          return handler(call);
+        };
+      }
+    }
     server = MUST(grpc::Server::Start({.listen = "127.0.0.1:" + std::to_string(port),
                                        .certificates = credentials.ServerStore(log)},
                                       std::move(services), workers, clock, log));
@@ -95,6 +104,7 @@ class ServedGroups {
   Log log = Log::Null();
   Metrics metrics;
   Credentials credentials;
+  std::atomic<int> calls{0};  // that have reached the server
   Pool workers{8, 1'000};
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<cloud::NodeGroups> client;

@@ -137,6 +137,41 @@ TEST_F(SlowProviderTest, OneGroupThatHangsCostsOneCallAndNoOther) {
   EXPECT_EQ(client->picture()->stale_groups(), 1u);
 }
 
+// Five seconds a call in small: a read is answered at once, the refresh asks in parallel and in
+// time, templates are not starved by nodes that are not the provider's, and all is known in the
+// end.
+TEST_F(SlowProviderTest, ManyForeignNodesAreAskedAboutInParallelWithoutStarvingAnything) {
+  Open(8);
+  std::vector<cloud::NodeRef> nodes;
+  for (int i = 0; i < 100; ++i) nodes.push_back({"", "foreign-" + std::to_string(i)});
+  provider.On("NodeGroupForNode",
+              [this](std::string_view, Deadline deadline) -> std::optional<Result<std::string>> {
+                clock.SleepUntil(std::min(deadline.at, clock.Now() + milliseconds(100)));
+                return std::nullopt;
+              });
+  client->TellNodes([&](const std::function<void(const cloud::NodeRef&)>& tell) {
+    for (const cloud::NodeRef& node : nodes) tell(node);
+  });
+  const auto unknown = [&] {
+    return std::ranges::count_if(nodes, [&](const auto& n) { return !client->GroupOf(n).ok(); });
+  };
+  int refreshes = 0;
+  for (; unknown() > 0 && refreshes < 50; ++refreshes) {
+    const TimePoint start = clock.Now();
+    ASSERT_OK(Refresh(seconds(1)));
+    EXPECT_LT(clock.Now() - start, milliseconds(2'500));
+    EXPECT_EQ(client->Groups().size(), 80u);
+    EXPECT_EQ(client->Options("group-79", {}).code(), Code::kOk);
+  }
+  EXPECT_GT(refreshes, 1);
+  EXPECT_LT(refreshes, 50);
+  // Those that are known are asked about again without a wait for all of them.
+  const int asked = provider.asked("NodeGroupForNode");
+  ASSERT_OK(Refresh(seconds(1)));
+  EXPECT_GT(provider.asked("NodeGroupForNode"), asked);
+  EXPECT_EQ(unknown(), 0);
+}
+
 TEST_F(SlowProviderTest, RefreshesThatMeetAreOne) {
   Open(32);
   Take(milliseconds(20));

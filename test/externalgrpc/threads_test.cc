@@ -81,6 +81,17 @@ void Use(cloud::NodeGroups& groups, const std::string& prefix, Clock& clock, int
         (void)groups.Options(group, defaults);
         break;
       }
+      case 6: {
+        const model::Pod pod;
+        const cloud::PriceQuestions questions{
+            .nodes = {{{"", "n"}, {{"type", std::to_string(rng.Below(3))}}}},
+            .pods = {&pod},
+            .start = clock.Now(),
+            .end = clock.Now() + seconds(60)};
+        groups.LearnPrices(questions, soon);
+        (void)groups.PodPrice(pod, questions.start, questions.end);
+        break;
+      }
       default:
         break;
     }

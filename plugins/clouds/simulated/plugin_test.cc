@@ -8,6 +8,7 @@
 #include "plugins/clouds/simulated/verbs.h"
 #include "test/conformance/cloud_suite.h"
 #include "test/conformance/node_groups_suite.h"
+#include "test/support/counting_cloud.h"
 #include "test/support/must.h"
 
 namespace coppice::clouds::simulated {
@@ -32,17 +33,19 @@ struct SimulatedUnderTest {
 INSTANTIATE_TYPED_TEST_SUITE_P(Simulated, CloudSuite, SimulatedUnderTest);
 
 struct SimulatedGroupsUnderTest : SimulatedUnderTest {
+  test::CountingCloud counted{simulated};
   InlineWorkers workers;
   SeededRng rng{1};
   Log log = Log::Null();
   std::unique_ptr<cloud::CloudNodeGroups> under_test = MUST(cloud::CloudNodeGroups::Create(
-      {simulated, workers, fake_clock, rng, log, metrics}, {.cluster = "c"},
+      {counted, workers, fake_clock, rng, log, metrics}, {.cluster = "c"},
       {{.name = "first", .max_size = 5, .flavor = "small-2-4", .zone = "north1"},
        {.name = "second", .max_size = 5, .flavor = "gpu-16-128-2", .zone = "north1"}}));
 
   cloud::NodeGroups& groups() { return *under_test; }
   std::string Group() { return "first"; }
   std::string OtherGroup() { return "second"; }
+  int CallsOut() { return counted.calls(); }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(SimulatedGroups, NodeGroupsSuite, SimulatedGroupsUnderTest);
 

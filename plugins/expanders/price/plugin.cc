@@ -1,8 +1,10 @@
 // price: the money for the nodes against what the pods on them are worth, with a preference for
 // nodes whose size suits the size of the cluster. Upstream's formula, to the constant.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <map>
 
 #include "expand/expander.h"
@@ -13,6 +15,8 @@ namespace coppice::expanders::price {
 namespace {
 
 constexpr Duration kWindow = std::chrono::hours(1);
+// A pass waits for prices no longer than this; an option without one is out of the race.
+constexpr Duration kLearnWithin = std::chrono::seconds(10);
 constexpr double kNotExistingFactor =
     2.0;                                  // a group that must be created first had better be cheap
 constexpr double kGpuUnfitness = 1000.0;  // never GPUs for pods that do not ask for any
@@ -69,7 +73,9 @@ class Price final : public expand::Expander {
                          const expand::Surroundings& around) override {
     const TimePoint now = clock_.Now();
     const TimePoint then = now + kWindow;
-    const auto stabilization = groups_.PodPrice(StabilizationPod(), now, then);
+    const model::Pod stabilization_pod = StabilizationPod();
+    Learn(options, stabilization_pod, now, then);
+    const auto stabilization = groups_.PodPrice(stabilization_pod, now, then);
     const double stabilizer = stabilization.ok() ? *stabilization : 0;
     const int64_t preferred = PreferredCpuMillis(around.cluster_nodes);
     const std::string gpu_label = groups_.GpuLabel();
@@ -106,12 +112,28 @@ class Price final : public expand::Expander {
   bool Blocks() const override { return true; }
 
  private:
-  Result<double> NodesPrice(const expand::Option& option, TimePoint now, TimePoint then) {
+  static cloud::PriceQuestions::OfNode NodeOf(const expand::Option& option) {
     const model::Node& node = *option.node;
-    std::map<std::string, std::string> labels;
-    for (const auto& [key, value] : node.metadata.labels) labels[key] = value;
-    const double one =
-        TRY(groups_.NodePrice({node.spec.provider_id, node.metadata.name}, labels, now, then));
+    cloud::PriceQuestions::OfNode of{.node = {node.spec.provider_id, node.metadata.name},
+                                     .labels = {}};
+    for (const auto& [key, value] : node.metadata.labels) of.labels[key] = value;
+    return of;
+  }
+  // Everything that is asked for below, at once: a provider that has to ask another process does
+  // so many at a time.
+  void Learn(const expand::Options& options, const model::Pod& stabilization, TimePoint now,
+             TimePoint then) {
+    cloud::PriceQuestions questions{.pods = {&stabilization}, .start = now, .end = then};
+    for (const expand::Option* option : options) {
+      if (option->node == nullptr) continue;
+      questions.nodes.push_back(NodeOf(*option));
+      std::ranges::copy(option->pods, std::back_inserter(questions.pods));
+    }
+    groups_.LearnPrices(questions, Deadline::In(clock_, kLearnWithin));
+  }
+  Result<double> NodesPrice(const expand::Option& option, TimePoint now, TimePoint then) {
+    const auto [node, labels] = NodeOf(option);
+    const double one = TRY(groups_.NodePrice(node, labels, now, then));
     return one * option.node_count;
   }
   Result<double> PodsPrice(const expand::Option& option, TimePoint now, TimePoint then) {

@@ -1,4 +1,4 @@
-// Reads: what the picture says, and what has to be asked when it is first wanted.
+// Reads: what the picture says. The questions themselves; prices.
 
 #include "plugins/node_groups/externalgrpc/client.h"
 
@@ -40,7 +40,6 @@ std::string NodeKey(const cloud::NodeRef& node, const std::map<std::string, std:
 Client::Client(Parts parts)
     : parts_(std::move(parts)),
       remote_(parts_.transport, parts_.clock, parts_.metrics, parts_.name),
-      budget_(kReadBudget.count()),
       picture_(std::make_shared<const Picture>(Picture{.options_defaults = parts_.group_defaults})),
       wanted_defaults_(parts_.group_defaults),
       workers_(static_cast<size_t>(parts_.config.max_concurrent_calls), 10'000) {}
@@ -83,24 +82,28 @@ Deadline Client::ReadDeadline(Deadline within) const {
   return Deadline::In(parts_.clock, parts_.config.grpc_timeout).Earlier(within);
 }
 
-std::shared_ptr<const Picture> Client::Read() {
-  auto picture = picture_.Load();
-  if (picture->attempted) return picture;
-  (void)Refresh(Deadline::In(parts_.clock, kReadBudget));  // what failed is in the picture
-  return picture_.Load();
+void Client::Sweep(Pieces pieces) {
+  externalgrpc::Sweep(workers_, static_cast<size_t>(parts_.config.max_concurrent_calls),
+                      std::move(pieces));
 }
 
-Result<GroupPtr> Client::Find(std::string_view group) {
-  const auto picture = Read();
-  GroupPtr view = picture->Find(group);
+Result<GroupPtr> Client::Find(std::string_view group) const {
+  return FindIn(*picture_.Load(), group);
+}
+
+Result<GroupPtr> Client::FindIn(const Picture& picture, std::string_view group) const {
+  GroupPtr view = picture.Find(group);
   if (view != nullptr) return view;
-  if (!picture->read && !picture->failure.ok()) return picture->failure;
+  if (!picture.attempted) {
+    return Unavailable("provider '" + parts_.name + "' has not been asked yet; refresh first");
+  }
+  if (!picture.read && !picture.failure.ok()) return picture.failure;
   return NotFound("no node group '" + std::string(group) + "' at provider '" + parts_.name + "'");
 }
 
 std::vector<cloud::GroupInfo> Client::Groups() {
   std::vector<cloud::GroupInfo> all;
-  const auto picture = Read();
+  const auto picture = picture_.Load();
   for (const GroupPtr& group : picture->groups) {
     if (!group->complete()) continue;
     all.push_back(group->info);
@@ -119,10 +122,10 @@ Result<std::shared_ptr<const model::Node>> Client::Template(std::string_view gro
   return TRY(TRY(Find(group))->node_template.Get()).node;
 }
 
-std::string Client::GpuLabel() { return Read()->gpu_label.value.value_or(""); }
+std::string Client::GpuLabel() { return picture_.Load()->gpu_label.value.value_or(""); }
 
 std::vector<std::string> Client::GpuTypes() {
-  return Read()->gpu_types.value.value_or(std::vector<std::string>());
+  return picture_.Load()->gpu_types.value.value_or(std::vector<std::string>());
 }
 
 // As upstream has it for this protocol: then a node that we mean to delete counts as gone. That a
@@ -131,130 +134,133 @@ Result<bool> Client::HasInstance(const cloud::NodeRef&) {
   return Unimplemented("the protocol has no question for whether a machine exists");
 }
 
-// ---- Questions between Refreshes --------------------------------------------------------------
+// ---- What nobody could know ahead -------------------------------------------------------------
 
-Moment Client::MomentOf(const Picture& picture, Duration ttl) const {
-  Moment moment{.generation = generation_, .now = Now(), .ttl = ttl};
-  if (!picture.failure.ok()) {
-    moment.may_ask =
-        Unavailable("provider '" + parts_.name + "' has failed: " + picture.failure.message());
-  } else if (budget_ <= 0) {
-    moment.may_ask = Unavailable("provider '" + parts_.name +
-                                 "' has kept reads waiting too long; asked in the next refresh");
-  }
-  return moment;
+std::optional<Result<std::string>> Client::Want(const cloud::NodeRef& node) {
+  const std::string_view version =
+      node.node == nullptr ? std::string_view() : node.node->metadata.resource_version;
+  return groups_of_nodes_.Want(node.provider_id + "\n" + node.name, version, generation_,
+                               [&] { return NodeRequest(node); });
 }
 
-Deadline Client::SpendingDeadline() const {
-  return ReadDeadline(Deadline::In(parts_.clock, Duration(std::max<int64_t>(budget_, 0))));
+void Client::TellNodes(const cloud::EachNode& nodes) {
+  if (remote_.Lacks(Method::kNodeGroupForNode)) return;
+  const auto picture = picture_.Load();
+  nodes([&](const cloud::NodeRef& node) {
+    if (picture->FindByMachine(node.provider_id) == nullptr) (void)Want(node);
+  });
 }
-
-void Client::Spend(TimePoint since) { budget_ -= (Now() - since).count(); }
 
 Result<std::optional<std::string>> Client::GroupOf(const cloud::NodeRef& node) {
-  const auto picture = Read();
+  const auto picture = picture_.Load();
   if (!node.provider_id.empty()) {
     const GroupPtr view = picture->FindByMachine(node.provider_id);
     if (view != nullptr) return std::optional(view->info.id);
   }
   // The lists are then all there is to go by.
   if (remote_.Lacks(Method::kNodeGroupForNode)) return std::optional<std::string>();
-  const auto remote_id = groups_of_nodes_.Get(
-      node.provider_id + "\n" + node.name, [&] { return NodeRequest(node); },
-      MomentOf(*picture, Duration::zero()),
-      [&](const std::string& request) {
-        const TimePoint start = Now();
-        auto answer = AskGroupOf(request, SpendingDeadline());
-        Spend(start);
-        return answer;
-      });
+  const auto answer = Want(node);
+  if (answer) return Named(*picture, *answer);
+  // It is time to ask again whether the method is there now; until then it is not.
+  if (remote_.Lacked(Method::kNodeGroupForNode)) return std::optional<std::string>();
+  return Unavailable("provider '" + parts_.name + "' has not been asked about node '" + node.name +
+                     "' yet: the next refresh asks");
+}
+
+Result<std::optional<std::string>> Client::Named(const Picture& picture,
+                                                 const Result<std::string>& remote_id) const {
   if (!remote_id.ok()) {
     if (remote_id.code() == Code::kUnimplemented) return std::optional<std::string>();
     return remote_id.status();
   }
   // A group that is not listed cannot be scaled, so its nodes are nobody's.
-  const GroupPtr view = remote_id->empty() ? nullptr : picture->FindRemote(*remote_id);
+  const GroupPtr view = remote_id->empty() ? nullptr : picture.FindRemote(*remote_id);
   return view == nullptr ? std::optional<std::string>() : std::optional(view->info.id);
+}
+
+// For changes, which may wait: what no Refresh has asked is asked now.
+Result<std::optional<std::string>> Client::AskOwner(const cloud::NodeRef& node, Deadline deadline) {
+  auto known = GroupOf(node);
+  if (known.ok()) return known;
+  const auto answer = AskGroupOf(NodeRequest(node), ReadDeadline(deadline));
+  groups_of_nodes_.Put(node.provider_id + "\n" + node.name, answer, generation_, Now());
+  return Named(*picture_.Load(), answer);
 }
 
 Result<std::optional<cloud::ScalingOptions>> Client::Options(
     std::string_view group, const cloud::ScalingOptions& defaults) {
-  GroupPtr view = TRY(Find(group));
-  if (picture_.Load()->options_defaults != defaults) {
-    AskAllOptions(defaults);
-    const auto picture = picture_.Load();
-    view = TRY(Find(group));
-    if (picture->options_defaults != defaults) {
-      return Unavailable("the options of group '" + std::string(group) +
-                         "' with these defaults are asked in the next refresh");
-    }
+  const auto picture = picture_.Load();
+  const GroupPtr view = TRY(FindIn(*picture, group));
+  if (picture->options_defaults != defaults) {
+    const std::lock_guard lock(wanted_mutex_);
+    wanted_defaults_ = defaults;
+    return Unavailable("the options of group '" + std::string(group) +
+                       "' with these defaults are asked in the next refresh");
   }
   if (view->options.failure.code() == Code::kUnimplemented) return MaybeOptions();
   return view->options.Get();
 }
 
-// Whoever asks for one group asks for all of them next: so the first question with new defaults is
-// put for every group, at once instead of one by one. Afterwards it is a look-up again.
-void Client::AskAllOptions(const cloud::ScalingOptions& defaults) {
-  {
-    const std::lock_guard lock(wanted_mutex_);
-    wanted_defaults_ = defaults;
-  }
-  const std::lock_guard one_at_a_time(options_mutex_);
-  const auto picture = picture_.Load();
-  if (picture->options_defaults == defaults) return;  // somebody else has just done it
-  if (!MomentOf(*picture, Duration::zero()).may_ask.ok()) return;
-  const TimePoint start = Now();
-  const Deadline deadline = SpendingDeadline();
-  std::vector<Attempt<MaybeOptions>> attempts(picture->groups.size());
-  Pieces pieces;
-  for (size_t i = 0; i < attempts.size(); ++i) {
-    pieces.push_back([this, &attempts, &picture, &defaults, deadline, i] {
-      attempts[i] = AskOptions(picture->groups[i]->remote_id, defaults, deadline);
-    });
-  }
-  Sweep(workers_, static_cast<size_t>(parts_.config.max_concurrent_calls), std::move(pieces));
-  Spend(start);
+// ---- Prices -----------------------------------------------------------------------------------
 
-  const std::lock_guard lock(publish_mutex_);
-  auto next = std::make_shared<Picture>(*picture_.Load());
-  for (GroupPtr& group : next->groups) {
-    auto view = std::make_shared<GroupView>(*group);
-    view->options = {};
-    for (size_t i = 0; i < attempts.size(); ++i) {
-      if (picture->groups[i]->remote_id == view->remote_id) view->options.Take(attempts[i]);
-    }
-    group = std::move(view);
+void Client::LearnPrices(const cloud::PriceQuestions& questions, Deadline deadline) {
+  if (!picture_.Load()->failure.ok()) return;  // away: what was learned before has to do
+  const Duration period = questions.end - questions.start;
+  std::vector<Question> of_nodes;
+  for (const auto& [node, labels] : questions.nodes) {
+    of_nodes.push_back({NodeKey(node, labels, period),
+                        NodePriceRequest(node, labels, questions.start, questions.end)});
   }
-  next->options_defaults = defaults;
-  ++next->version;
-  picture_.Store(std::move(next));
+  AskPrices(node_prices_, Method::kPricingNodePrice, std::move(of_nodes), deadline);
+  std::vector<Question> of_pods;
+  for (const model::Pod* pod : questions.pods) {
+    of_pods.push_back(
+        {PodKey(*pod, period), PodPriceRequest(*pod, questions.start, questions.end)});
+  }
+  AskPrices(pod_prices_, Method::kPricingPodPrice, std::move(of_pods), deadline);
 }
 
-Result<double> Client::AskPrice(Asked<std::string, double>& prices, Method method,
-                                const std::string& key,
-                                const std::function<std::string()>& request) {
-  const auto picture = Read();
-  const Duration ttl = std::max<Duration>(parts_.config.describe_ttl, std::chrono::minutes(1));
-  return prices.Get(key, request, MomentOf(*picture, ttl), [&](const std::string& question) {
-    const TimePoint start = Now();
-    const auto answer = remote_.Call(method, question, SpendingDeadline());
-    Spend(start);
-    return answer.ok() ? ReadPrice(*answer).Context(NameOf(method))
-                       : Result<double>(answer.status());
-  });
+// Each distinct one that is not known once, many at a time.
+void Client::AskPrices(Asked<double>& prices, Method method, std::vector<Question> questions,
+                       Deadline deadline) {
+  if (remote_.Lacks(method)) return;
+  const Moment moment{
+      .generation = generation_,
+      .now = Now(),
+      .ttl = std::max<Duration>(parts_.config.describe_ttl, std::chrono::minutes(1))};
+  std::set<std::string_view> seen;
+  Pieces pieces;
+  for (const Question& question : questions) {
+    if (!seen.insert(question.key).second || prices.Fresh(question.key, moment)) continue;
+    pieces.push_back([this, &prices, &question, &moment, method, deadline] {
+      if (deadline.Passed(parts_.clock) || remote_.Lacks(method)) return;
+      const auto answer = remote_.Call(method, question.request, ReadDeadline(deadline));
+      prices.Put(question.key,
+                 answer.ok() ? ReadPrice(*answer).Context(NameOf(method))
+                             : Result<double>(answer.status()),
+                 moment.generation, moment.now);
+    });
+  }
+  prices.MakeRoom(pieces.size());
+  Sweep(std::move(pieces));
+}
+
+Result<double> Client::PriceOf(const Asked<double>& prices, Method method,
+                               const std::string& key) const {
+  const auto answer = prices.Find(key);
+  if (answer) return *answer;
+  if (remote_.Lacks(method)) return Unimplemented("the provider has no prices");
+  return Unavailable("provider '" + parts_.name + "' has not been asked for this price");
 }
 
 Result<double> Client::NodePrice(const cloud::NodeRef& node,
                                  const std::map<std::string, std::string>& labels, TimePoint start,
                                  TimePoint end) {
-  return AskPrice(node_prices_, Method::kPricingNodePrice, NodeKey(node, labels, end - start),
-                  [&] { return NodePriceRequest(node, labels, start, end); });
+  return PriceOf(node_prices_, Method::kPricingNodePrice, NodeKey(node, labels, end - start));
 }
 
 Result<double> Client::PodPrice(const model::Pod& pod, TimePoint start, TimePoint end) {
-  return AskPrice(pod_prices_, Method::kPricingPodPrice, PodKey(pod, end - start),
-                  [&] { return PodPriceRequest(pod, start, end); });
+  return PriceOf(pod_prices_, Method::kPricingPodPrice, PodKey(pod, end - start));
 }
 
 // ---- One question each ------------------------------------------------------------------------
@@ -326,6 +332,28 @@ void Client::NoteOddities(const std::string& group, const Oddities& oddities) {
     if (oddities_.size() >= 1'000 || !oddities_.insert(group + "\n" + oddity).second) continue;
     parts_.log.Warning("the provider gave an odd answer",
                        {{"provider", parts_.name}, {"group", group}, {"oddity", oddity}});
+  }
+}
+
+void Client::Show(const Picture& picture) {
+  const MetricLabels labels{{"provider", parts_.name}};
+  const auto set = [&](const char* name, const char* help, double value) {
+    parts_.metrics.GetGauge(std::string("coppice_externalgrpc_") + name, help, labels).Set(value);
+  };
+  const auto seconds = [](Duration time) { return std::chrono::duration<double>(time).count(); };
+  TimePoint oldest = Now();
+  for (const GroupPtr& group : picture.groups) {
+    if (group->complete()) oldest = std::min(oldest, group->oldest());
+  }
+  set("up", "Whether the last refresh of the provider ended well.", picture.failure.ok() ? 1 : 0);
+  set("groups", "Node groups in use.", static_cast<double>(picture.by_name.size()));
+  set("stale_groups", "Node groups whose last good answers are kept because newer ones failed.",
+      static_cast<double>(picture.stale_groups()));
+  set("oldest_answer_seconds", "Age of the oldest answer in use, at the last refresh.",
+      seconds(Now() - oldest));
+  if (picture.read) {
+    set("last_good_refresh_timestamp_seconds", "When the last good refresh began.",
+        seconds(picture.read_at.time_since_epoch()));
   }
 }
 

@@ -2,10 +2,10 @@
 //
 // Refresh asks the provider for everything that a pass needs, many questions at a time and no
 // longer than its deadline, and swaps the picture that reads are answered from. A failure never
-// empties the picture: the last good answers stay, marked stale, and Refresh says since when. What
-// cannot be asked ahead (the group of a node that no group lists, options with other defaults than
-// announced, prices) is asked once when it is first wanted, within a small budget of time per
-// Refresh, and from then on by Refresh.
+// empties the picture: the last good answers stay, marked stale, and Refresh says since when. A
+// read never asks. What nobody could know ahead (the group of a node that no group lists, options
+// with other defaults than announced) is noted when it is first wanted and asked by the next
+// Refresh, and until then not known; prices are asked by LearnPrices.
 //
 // A change is judged by what the provider says afterwards: its target is read again, also when the
 // answer was lost, for then it may have happened all the same.
@@ -40,10 +40,6 @@
 
 namespace coppice::node_groups::externalgrpc {
 
-// How long reads between two Refreshes may wait for the provider, all together. Reads are on the
-// thread that decides; what does not fit is asked in the next Refresh.
-inline constexpr Duration kReadBudget = std::chrono::seconds(10);
-
 class Client final : public cloud::NodeGroups {
  public:
   struct Parts {
@@ -77,10 +73,12 @@ class Client final : public cloud::NodeGroups {
   Status Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes,
                 Deadline deadline) override;
   Status DecreaseTarget(std::string_view group, int delta, Deadline deadline) override;
+  void TellNodes(const cloud::EachNode& nodes) override;
   Status Refresh(Deadline deadline) override;
   Status Cleanup() override;
   std::string GpuLabel() override;
   std::vector<std::string> GpuTypes() override;
+  void LearnPrices(const cloud::PriceQuestions& questions, Deadline deadline) override;
   Result<double> NodePrice(const cloud::NodeRef& node,
                            const std::map<std::string, std::string>& labels, TimePoint start,
                            TimePoint end) override;
@@ -95,9 +93,9 @@ class Client final : public cloud::NodeGroups {
   TimePoint Now() const { return parts_.clock.Now(); }
   uint64_t NextTicket() { return ++tickets_; }
   Deadline ReadDeadline(Deadline within) const;
-  Result<GroupPtr> Find(std::string_view group);
-  // Before the first Refresh of the engine somebody may want to know: then we read now, once.
-  std::shared_ptr<const Picture> Read();
+  Result<GroupPtr> Find(std::string_view group) const;
+  Result<GroupPtr> FindIn(const Picture& picture, std::string_view group) const;
+  void Sweep(Pieces pieces);
   void NoteOddities(const std::string& group, const Oddities& oddities);
 
   // One question each; blocking.
@@ -109,13 +107,14 @@ class Client final : public cloud::NodeGroups {
   Attempt<MaybeOptions> AskOptions(const std::string& remote_id,
                                    const cloud::ScalingOptions& defaults, Deadline deadline);
 
-  // Questions between Refreshes.
-  Moment MomentOf(const Picture& picture, Duration ttl) const;
-  Deadline SpendingDeadline() const;
-  void Spend(TimePoint since);
-  void AskAllOptions(const cloud::ScalingOptions& defaults);
-  Result<double> AskPrice(Asked<std::string, double>& prices, Method method, const std::string& key,
-                          const std::function<std::string()>& request);
+  // What nobody could know ahead.
+  std::optional<Result<std::string>> Want(const cloud::NodeRef& node);
+  Result<std::optional<std::string>> Named(const Picture& picture,
+                                           const Result<std::string>& remote_id) const;
+  Result<std::optional<std::string>> AskOwner(const cloud::NodeRef& node, Deadline deadline);
+  void AskPrices(Asked<double>& prices, Method method, std::vector<Question> questions,
+                 Deadline deadline);
+  Result<double> PriceOf(const Asked<double>& prices, Method method, const std::string& key) const;
 
   // Refresh.
   Status RefreshNow(Deadline deadline);
@@ -123,7 +122,9 @@ class Client final : public cloud::NodeGroups {
   Status ListGroups(RefreshState& state);
   Pieces PlanOf(RefreshState& state);
   void AddGroupPieces(RefreshState& state, Pieces& pieces);
-  void AddAskedPieces(RefreshState& state, Pieces& pieces);
+  void AddGpuPieces(RefreshState& state, Pieces& pieces);
+  void AddRenewals(RefreshState& state, Pieces& pieces);
+  Pieces NewNodesOf(RefreshState& state);
   void AddTemplatePieces(RefreshState& state, Pieces& pieces);
   Status Publish(RefreshState& state);
   Status Verdict(const RefreshState& state, const Picture& picture) const;
@@ -134,7 +135,8 @@ class Client final : public cloud::NodeGroups {
   struct Change;
   Status Carry(const GroupView& view, const Change& change, Deadline deadline);
   Status LookAgainIfStale(GroupPtr& view, Deadline deadline);
-  Status CheckOwnership(const GroupView& view, const std::vector<cloud::NodeRef>& nodes);
+  Status CheckOwnership(const GroupView& view, const std::vector<cloud::NodeRef>& nodes,
+                        Deadline deadline);
   bool AllGone(const std::string& remote_id, const std::vector<cloud::NodeRef>& nodes,
                Deadline deadline);
   void ChangeGroup(const std::string& remote_id, const std::function<void(GroupView&)>& change);
@@ -143,16 +145,14 @@ class Client final : public cloud::NodeGroups {
   Remote remote_;
   std::atomic<uint64_t> tickets_{0};
   std::atomic<uint64_t> generation_{1};
-  std::atomic<int64_t> budget_;  // nanoseconds left to wait in reads
 
   std::mutex publish_mutex_;
   cloud::Published<Picture> picture_;
 
-  Asked<std::string, std::string> groups_of_nodes_;  // answer: the provider's id, "" for none
-  Asked<std::string, double> node_prices_;
-  Asked<std::string, double> pod_prices_;
+  Asked<std::string> groups_of_nodes_;  // answer: the provider's id, "" for none
+  Asked<double> node_prices_;
+  Asked<double> pod_prices_;
 
-  std::mutex options_mutex_;  // held while the options of all groups are asked for
   std::mutex wanted_mutex_;
   cloud::ScalingOptions wanted_defaults_;  // what the next Refresh asks options with
 

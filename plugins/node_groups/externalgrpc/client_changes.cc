@@ -68,7 +68,7 @@ Status Client::Delete(std::string_view group, const std::vector<cloud::NodeRef>&
   if (nodes.empty()) {
     return InvalidArgument("no node of group '" + view->info.id + "' is named: nothing to delete");
   }
-  TRY(CheckOwnership(*view, nodes));
+  TRY(CheckOwnership(*view, nodes, deadline));
   const int before = TRY(view->target.Get());
   const Change change{.method = Method::kDeleteNodes,
                       .request = DeleteRequest(view->remote_id, nodes),
@@ -84,13 +84,14 @@ Status Client::Delete(std::string_view group, const std::vector<cloud::NodeRef>&
 }
 
 // The rule everywhere: judged whole, and nothing is deleted that is not known to be this group's.
-Status Client::CheckOwnership(const GroupView& view, const std::vector<cloud::NodeRef>& nodes) {
+Status Client::CheckOwnership(const GroupView& view, const std::vector<cloud::NodeRef>& nodes,
+                              Deadline deadline) {
   for (const cloud::NodeRef& node : nodes) {
     const std::string who = "node '" + node.name + "' (" + node.provider_id + ")";
     if (node.provider_id.empty() && node.name.empty()) {
       return InvalidArgument("a node without provider id and name cannot be deleted");
     }
-    const auto owner = GroupOf(node);
+    const auto owner = AskOwner(node, deadline);
     if (!owner.ok()) {
       return owner.status().Context(who + " is not deleted, its group is not known");
     }
@@ -105,7 +106,8 @@ Status Client::CheckOwnership(const GroupView& view, const std::vector<cloud::No
 // A decision that was made on an old target is not carried out: it may have been met already.
 Status Client::LookAgainIfStale(GroupPtr& view, Deadline deadline) {
   if (!view->target.stale()) return Status::Ok();
-  const auto attempt = AskTarget(view->remote_id, ReadDeadline(deadline));
+  auto attempt = AskTarget(view->remote_id, ReadDeadline(deadline));
+  view->Judge(attempt);
   ChangeGroup(view->remote_id, [&](GroupView& changed) { changed.target.Take(attempt); });
   if (!attempt.result->ok()) {
     return attempt.result->status().Context("group '" + view->info.id +
@@ -126,7 +128,8 @@ Status Client::Carry(const GroupView& view, const Change& change, Deadline deadl
   const Deadline until =
       Deadline::In(parts_.clock, std::min(parts_.config.mutation_timeout, left - reserve));
   const auto answer = remote_.Call(change.method, change.request, until);
-  const auto attempt = AskTarget(view.remote_id, ReadDeadline(deadline));
+  auto attempt = AskTarget(view.remote_id, ReadDeadline(deadline));
+  view.Judge(attempt);
 
   Status status = answer.status();
   if (!status.ok() && OutcomeUnknown(status.code()) && attempt.result->ok() &&

@@ -1,6 +1,8 @@
 // Refresh: everything that a pass needs, asked in parallel, merged into the next picture.
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "base/go_duration.h"
@@ -27,6 +29,7 @@ struct Client::RefreshState {
   std::vector<GroupAnswers> groups;
   std::optional<Attempt<std::string>> gpu_label;
   std::optional<Attempt<std::vector<std::string>>> gpu_types;
+  bool over = false;  // the time was, when all groups had been asked
 };
 
 namespace {
@@ -86,7 +89,6 @@ Status Client::Refresh(Deadline deadline) {
 }
 
 Status Client::RefreshNow(Deadline deadline) {
-  budget_ = kReadBudget.count();
   RefreshState state{.deadline = deadline,
                      .began = Now(),
                      .generation = generation_ + 1,
@@ -98,7 +100,9 @@ Status Client::RefreshNow(Deadline deadline) {
   Status status = AskForRefresh(deadline);
   if (status.ok()) status = ListGroups(state);
   if (!status.ok()) return Failed(status);
-  Sweep(workers_, static_cast<size_t>(parts_.config.max_concurrent_calls), PlanOf(state));
+  Sweep(PlanOf(state));
+  state.over = state.deadline.Left(parts_.clock) < kAboutNow;
+  Sweep(NewNodesOf(state));
   return Publish(state);
 }
 
@@ -131,8 +135,9 @@ Status Client::ListGroups(RefreshState& state) {
 Client::Pieces Client::PlanOf(RefreshState& state) {
   Pieces pieces;
   AddGroupPieces(state, pieces);
-  AddAskedPieces(state, pieces);
+  AddGpuPieces(state, pieces);
   AddTemplatePieces(state, pieces);
+  AddRenewals(state, pieces);
   return pieces;
 }
 
@@ -160,19 +165,55 @@ void Client::AddGroupPieces(RefreshState& state, Pieces& pieces) {
   }
 }
 
-void Client::AddAskedPieces(RefreshState& state, Pieces& pieces) {
+// Answers that are there and may have become others. However many they are, half of the time is
+// theirs at most: those that did not get their turn are first the next time.
+void Client::AddRenewals(RefreshState& state, Pieces& pieces) {
+  if (remote_.Lacks(Method::kNodeGroupForNode)) return;
+  const Deadline start_by =
+      Share(parts_.clock, state.deadline, state.deadline.Left(parts_.clock), 1, 2);
+  const Moment moment{.generation = state.generation, .now = state.began};
+  for (Question& due : groups_of_nodes_.Due(moment)) {
+    if (due.first) continue;
+    pieces.push_back([this, &state, start_by, asked = std::move(due)] {
+      if (start_by.Passed(parts_.clock)) return;
+      groups_of_nodes_.Put(asked.key, AskGroupOf(asked.request, ReadDeadline(state.deadline)),
+                           state.generation, state.began);
+    });
+  }
+}
+
+// Nodes that nobody has asked about, without those that a list of this Refresh shows: in the first
+// one that is most of them. Of the time that is left some is kept, so that a provider whose every
+// call is slow is still done with in time.
+Client::Pieces Client::NewNodesOf(RefreshState& state) {
+  Pieces pieces;
+  if (remote_.Lacks(Method::kNodeGroupForNode)) return pieces;
+  const Moment moment{.generation = state.generation, .now = state.began};
+  std::vector<Question> due = groups_of_nodes_.Due(moment);
+  std::erase_if(due, [](const Question& question) { return !question.first; });
+  if (due.empty()) return pieces;
+  std::unordered_set<std::string_view> listed;
+  for (const GroupAnswers& group : state.groups) {
+    if (!group.instances.result || !group.instances.result->ok()) continue;
+    for (const cloud::Instance& instance : ***group.instances.result) listed.insert(instance.id);
+  }
+  const Deadline start_by =
+      Share(parts_.clock, state.deadline, state.deadline.Left(parts_.clock), 2, 3);
+  for (Question& question : due) {
+    const std::string_view id = std::string_view(question.key).substr(0, question.key.find('\n'));
+    if (listed.contains(id)) continue;
+    pieces.push_back([this, &state, start_by, asked = std::move(question)] {
+      if (start_by.Passed(parts_.clock)) return;
+      groups_of_nodes_.Put(asked.key, AskGroupOf(asked.request, ReadDeadline(state.deadline)),
+                           state.generation, state.began);
+    });
+  }
+  return pieces;
+}
+
+void Client::AddGpuPieces(RefreshState& state, Pieces& pieces) {
   const TimePoint now = state.began;
   const Duration ttl = parts_.config.describe_ttl;
-  const Moment moment{.generation = state.generation, .now = now};
-  if (!remote_.Lacks(Method::kNodeGroupForNode)) {
-    for (auto& due : groups_of_nodes_.Due(moment)) {
-      pieces.push_back([this, &state, now, asked = std::move(due)] {
-        if (state.deadline.Passed(parts_.clock)) return;
-        groups_of_nodes_.Put(asked.first, AskGroupOf(asked.second, ReadDeadline(state.deadline)),
-                             state.generation, now);
-      });
-    }
-  }
   if (state.before->gpu_label.Due(now, ttl) && !remote_.Lacks(Method::kGpuLabel)) {
     pieces.push_back([this, &state] {
       Attempt<std::string> attempt{.ticket = NextTicket(), .at = Now()};
@@ -220,9 +261,7 @@ Status Client::Publish(RefreshState& state) {
   const auto current = picture_.Load();  // a change may have replaced what we began with
   auto next = std::make_shared<Picture>(*current);
   next->groups.clear();
-  // A reader may have asked for all options with other defaults meanwhile: then those count.
-  const bool overtaken = current->options_defaults != state.before->options_defaults;
-  const bool other_defaults = !overtaken && current->options_defaults != state.defaults;
+  const bool other_defaults = current->options_defaults != state.defaults;
   for (GroupAnswers& answers : state.groups) {
     const auto same = [&](const GroupPtr& group) { return group->remote_id == answers.info.id; };
     const auto known = std::ranges::find_if(current->groups, same);
@@ -231,16 +270,17 @@ Status Client::Publish(RefreshState& state) {
     view->remote_id = answers.info.id;
     view->info = answers.info;
     view->info.id = parts_.config.group_prefix + answers.info.id;
-    view->target.Take(answers.target);
     view->TakeInstances(answers.instances);
+    view->Judge(answers.target);
+    view->target.Take(answers.target);
     if (other_defaults) view->options = {};
-    if (answers.options && !overtaken) view->options.Take(*answers.options);
+    if (answers.options) view->options.Take(*answers.options);
     if (answers.node_template) view->node_template.Take(*answers.node_template);
     next->groups.push_back(std::move(view));
   }
   if (state.gpu_label) next->gpu_label.Take(*state.gpu_label);
   if (state.gpu_types) next->gpu_types.Take(*state.gpu_types);
-  if (!overtaken) next->options_defaults = state.defaults;
+  next->options_defaults = state.defaults;
   next->attempted = true;
   next->Index();
   next->failure = Verdict(state, *next);
@@ -272,9 +312,8 @@ Status Client::Verdict(const RefreshState& state, const Picture& picture) const 
   bool cut_off = false;
   Status first;
   // Not asked any more, or asked and not waited for to the end.
-  const bool over = state.deadline.Left(parts_.clock) < kAboutNow;
   const auto was_cut_off = [&](const auto& attempt) {
-    return !attempt.result || (over && attempt.result->code() == Code::kDeadlineExceeded);
+    return !attempt.result || (state.over && attempt.result->code() == Code::kDeadlineExceeded);
   };
   for (size_t i = 0; i < state.groups.size(); ++i) {
     const GroupAnswers& group = state.groups[i];
@@ -344,28 +383,6 @@ Status Client::Failed(const Status& failure) {
   Show(*next);
   picture_.Store(std::move(next));
   return status;
-}
-
-void Client::Show(const Picture& picture) {
-  const MetricLabels labels{{"provider", parts_.name}};
-  const auto set = [&](const char* name, const char* help, double value) {
-    parts_.metrics.GetGauge(std::string("coppice_externalgrpc_") + name, help, labels).Set(value);
-  };
-  const auto seconds = [](Duration time) { return std::chrono::duration<double>(time).count(); };
-  TimePoint oldest = Now();
-  for (const GroupPtr& group : picture.groups) {
-    if (group->complete()) oldest = std::min(oldest, group->oldest());
-  }
-  set("up", "Whether the last refresh of the provider ended well.", picture.failure.ok() ? 1 : 0);
-  set("groups", "Node groups in use.", static_cast<double>(picture.by_name.size()));
-  set("stale_groups", "Node groups whose last good answers are kept because newer ones failed.",
-      static_cast<double>(picture.stale_groups()));
-  set("oldest_answer_seconds", "Age of the oldest answer in use, at the last refresh.",
-      seconds(Now() - oldest));
-  if (picture.read) {
-    set("last_good_refresh_timestamp_seconds", "When the last good refresh began.",
-        seconds(picture.read_at.time_since_epoch()));
-  }
 }
 
 }  // namespace coppice::node_groups::externalgrpc

@@ -21,6 +21,20 @@ Instances WithDeleting(const Instances& list,
 
 }  // namespace
 
+// Engines put a node into their model for every machine that is on its way, so that one wrong
+// number could keep a pass busy for hours.
+void GroupView::Judge(Attempt<int>& attempt) const {
+  if (!attempt.result || !attempt.result->ok()) return;
+  const size_t listed = instances.known() ? (*instances.value)->size() : 0;
+  const int most = cloud::MostCredibleTarget(info.max_size, listed);
+  const int said = **attempt.result;
+  if (said >= 0 && said <= most) return;
+  attempt.result =
+      Internal("a target of " + std::to_string(said) + " is not believed: the maximum is " +
+               std::to_string(info.max_size) + ", " + std::to_string(listed) +
+               " machines are listed, and at most " + std::to_string(most) + " would be believed");
+}
+
 void GroupView::TakeInstances(const Attempt<Instances>& attempt) {
   const Instances before = instances.value.value_or(nullptr);
   if (!instances.Take(attempt)) return;

@@ -94,6 +94,8 @@ struct GroupView {
   bool stale() const { return target.stale() || instances.stale(); }
   TimePoint oldest() const { return std::min(target.at, instances.at); }
 
+  // A target that no group of this size can have is no answer.
+  void Judge(Attempt<int>& attempt) const;
   void TakeInstances(const Attempt<Instances>& attempt);
   void MarkDeleted(const std::vector<cloud::NodeRef>& nodes, uint64_t ticket);
 };

@@ -64,6 +64,8 @@ class Remote {
 
   // The provider has said so, not longer than kUnimplementedTtl ago.
   bool Lacks(Method method) const;
+  // It has, whenever that was, and has not answered the method since.
+  bool Lacked(Method method) const { return lacked_at_[static_cast<size_t>(method)] != 0; }
 
  private:
   void Count(Method method, Code code, Duration took);

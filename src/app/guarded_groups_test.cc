@@ -1,0 +1,130 @@
+#include "app/guarded_groups.h"
+
+#include <gtest/gtest.h>
+
+#include "app/driven_cloud.h"
+#include "base/fake_clock.h"
+#include "base/rng.h"
+#include "cloud/cloud_node_groups.h"
+#include "cloud/fake_cloud.h"
+#include "test/conformance/node_groups_suite.h"
+#include "test/support/counting_cloud.h"
+#include "test/support/test_certificates.h"
+
+namespace coppice::conformance {
+
+struct GuardedUnderTest {
+  FakeClock fake_clock;
+  cloud::FakeCloud fake{fake_clock};
+  test::CountingCloud counted{fake};
+  InlineWorkers workers;
+  SeededRng rng{1};
+  Log log = Log::Null();
+  Metrics metrics;
+  std::unique_ptr<cloud::CloudNodeGroups> behind = MUST(cloud::CloudNodeGroups::Create(
+      {counted, workers, fake_clock, rng, log, metrics}, {.cluster = "c"},
+      {{.name = "first", .max_size = 5, .flavor = "small"},
+       {.name = "second", .max_size = 5, .flavor = "large"}}));
+  std::unique_ptr<cloud::NodeGroups> guarded = app::GuardGroups(*behind, {}, log);
+
+  cloud::NodeGroups& groups() { return *guarded; }
+  Clock& clock() { return fake_clock; }
+  std::string Group() { return "first"; }
+  std::string OtherGroup() { return "second"; }
+  void Settle() { fake_clock.Advance(std::chrono::minutes(2)); }
+  int CallsOut() { return counted.calls(); }
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Guarded, NodeGroupsSuite, GuardedUnderTest);
+
+// A cloud of the same program, opened from a file as --cloud-provider names it.
+struct DrivenUnderTest {
+  // The registry owns the cloud that it made; we keep an eye on it.
+  struct Owned {
+    explicit Owned(Clock& clock) : fake(clock) {}
+    cloud::FakeCloud fake;
+    test::CountingCloud counted{fake};
+  };
+  class Handle final : public cloud::Cloud {
+   public:
+    explicit Handle(cloud::Cloud& behind) : behind_(behind) {}
+    Result<std::vector<cloud::Machine>> List(const cloud::Tags& tags, Deadline by) override {
+      return behind_.List(tags, by);
+    }
+    Result<cloud::Machine> Create(const cloud::MachineSpec& spec, Deadline by) override {
+      return behind_.Create(spec, by);
+    }
+    Status Delete(const cloud::ProviderId& id, Deadline by) override {
+      return behind_.Delete(id, by);
+    }
+    Result<std::vector<cloud::Flavor>> Flavors(Deadline by) override { return behind_.Flavors(by); }
+    bool OwnsId(const cloud::ProviderId& id) const override { return behind_.OwnsId(id); }
+
+   private:
+    cloud::Cloud& behind_;
+  };
+
+  DrivenUnderTest() {
+    plugins.clouds.Add("counted", [this](const cloud::CloudContext&) {
+      return Result<std::unique_ptr<cloud::Cloud>>(std::make_unique<Handle>(owned.counted));
+    });
+    const std::string config =
+        dir.Write("cloud.yaml",
+                  "clusterTag: c\ncloud: {kind: counted}\nnodeGroups:\n"
+                  "  - {name: first, maxSize: 5, flavor: small, zone: zone1}\n"
+                  "  - {name: second, maxSize: 5, flavor: large, zone: zone1}\n");
+    driven = MUST(app::DriveCloud(
+        {.cloud = "counted", .config_path = config, .workers = &workers},
+        {.plugins = plugins, .clock = fake_clock, .rng = rng, .log = log, .metrics = metrics}));
+  }
+  FakeClock fake_clock;
+  Owned owned{fake_clock};
+  InlineWorkers workers;
+  SeededRng rng{1};
+  Log log = Log::Null();
+  Metrics metrics;
+  test::TempDirectory dir;
+  app::Plugins plugins;
+  std::unique_ptr<cloud::NodeGroups> driven;
+
+  cloud::NodeGroups& groups() { return *driven; }
+  Clock& clock() { return fake_clock; }
+  std::string Group() { return "first"; }
+  std::string OtherGroup() { return "second"; }
+  void Settle() { fake_clock.Advance(std::chrono::minutes(2)); }
+  int CallsOut() { return owned.counted.calls(); }
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Driven, NodeGroupsSuite, DrivenUnderTest);
+
+}  // namespace coppice::conformance
+
+namespace coppice::app {
+namespace {
+
+TEST(GuardedGroupsTest, InADryRunNeitherReadsNorChangesCallOut) {
+  conformance::GuardedUnderTest rig;
+  const auto dry = GuardGroups(*rig.behind, {.dry_run = true}, rig.log);
+  const Deadline soon = Deadline::In(rig.fake_clock, std::chrono::seconds(30));
+  ASSERT_OK(dry->Refresh(soon));
+  const int calls = rig.CallsOut();
+  EXPECT_GT(calls, 0);
+  EXPECT_OK(dry->Increase("first", 2, soon));
+  EXPECT_OK(dry->Delete("first", {{"fake://1", "node"}}, soon));
+  conformance::ReadEverything(*dry, rig.fake_clock.Now());
+  EXPECT_EQ(rig.CallsOut(), calls);
+}
+
+TEST(GuardedGroupsTest, WhatIsToldAndLearnedReachesWhoIsBehindTheGate) {
+  cloud::FakeNodeGroups behind;
+  const Log log = Log::Null();
+  std::vector<std::string> told;
+  behind.on_tell_nodes = [&](const cloud::EachNode& nodes) {
+    nodes([&](const cloud::NodeRef& node) { told.push_back(node.name); });
+  };
+  const auto guarded = GuardGroups(behind, {}, log);
+  guarded->TellNodes(
+      [](const std::function<void(const cloud::NodeRef&)>& tell) { tell({"", "node-1"}); });
+  EXPECT_EQ(told, std::vector<std::string>{"node-1"});
+}
+
+}  // namespace
+}  // namespace coppice::app
