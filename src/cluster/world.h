@@ -113,6 +113,8 @@ class World {
   void ApplyHeld();
   // Whether anything waits: then this is not the newest that is known.
   bool behind() const { return !held_.empty(); }
+  // Calls `then` once, at the end of the next ApplyHeld(): for who waits for the news.
+  void WhenApplied(std::function<void()> then) { when_applied_.push_back(std::move(then)); }
 
   void UpsertNode(NodePtr node);
   void DeleteNode(std::string_view name);
@@ -235,6 +237,7 @@ class World {
   uint64_t node_set_version_ = 1;
   bool holds_ = false;
   std::vector<std::function<void()>> held_;
+  std::vector<std::function<void()>> when_applied_;
 };
 
 }  // namespace coppice::cluster
