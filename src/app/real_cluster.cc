@@ -24,6 +24,7 @@
 #include "app/reasons.h"
 #include "app/restart_memory.h"
 #include "app/status_map.h"
+#include "app/status_writer.h"
 #include "app/stop_signals.h"
 #include "app/version.h"
 #include "base/on_worker.h"
@@ -117,6 +118,9 @@ class RealCluster {
     kube_writer_->on_eviction = [this](const Status& outcome) {
       if (outcome.code() != Code::kNotFound) numbers_.Evicted(outcome.ok());
     };
+    status_writer_ =
+        std::make_unique<StatusWriter>(*kube_writer_, *executor_, log_, flags_.options.namespace_,
+                                       flags_.options.status_config_map_name);
     dry_writer_ = std::make_unique<DryRunWriter>(*kube_writer_, log_);
     kube::FeedOptions feed;
     feed.config_map_namespace = flags_.options.namespace_;
@@ -370,26 +374,11 @@ class RealCluster {
     }
   }
 
-  // In the background and one at a time; what has been overtaken meanwhile is not written.
   void PutStatus(std::string text, TimePoint at) {
     kube::KubeWriter::Annotations annotations = {{kLastUpdatedAnnotation, FormatGoTime(at)}};
     if (flags_.options.deviations.survive_restarts)
       annotations[kMemoryAnnotation] = FormatMemory(assembly_->engine().Remember(at));
-    last_status_ = text;
-    next_status_ = {std::move(text), std::move(annotations)};
-    if (!writing_status_) executor_->Spawn(WriteStatus());
-    writing_status_ = true;
-  }
-  Task<void> WriteStatus() {
-    while (next_status_) {
-      auto [text, annotations] = *std::exchange(next_status_, std::nullopt);
-      const Status written = co_await kube_writer_->PutConfigMap(
-          flags_.options.namespace_, flags_.options.status_config_map_name, "status",
-          std::move(text), std::move(annotations));
-      if (!written.ok())
-        log_.Warning("the status ConfigMap could not be written", {{"error", written}});
-    }
-    writing_status_ = false;
+    status_writer_->Put(std::move(text), std::move(annotations));
   }
 
   // SIGHUP. What names the groups and machines is looked at by each refresh, certificates of gRPC
@@ -437,9 +426,10 @@ class RealCluster {
     const bool remembers = flags_.options.deviations.survive_restarts;
     // A call that was refused because we end looks to the engine like a group that fails: then what
     // was written after the last pass stays.
-    if (WritesStatus() && remembers && !last_status_.empty() && changes_.refused() == 0)
-      PutStatus(last_status_, clock_.Now());
-    while (writing_status_ && !flushed.Passed(clock_)) co_await executor_->Sleep(kStopPoll);
+    if (WritesStatus() && remembers && !status_writer_->last().empty() && changes_.refused() == 0)
+      PutStatus(status_writer_->last(), clock_.Now());
+    while (status_writer_->writing() && !flushed.Passed(clock_))
+      co_await executor_->Sleep(kStopPoll);
     // As upstream, unless the next process is to find what we know.
     if (WritesStatus() && !remembers) {
       const Status deleted = co_await kube_writer_->DeleteConfigMap(
@@ -487,15 +477,13 @@ class RealCluster {
   std::unique_ptr<kube::LeaderLease> lease_;
   std::unique_ptr<kube::EventSender> events_;
   std::unique_ptr<kube::KubeWriter> kube_writer_;
+  std::unique_ptr<StatusWriter> status_writer_;
   std::unique_ptr<DryRunWriter> dry_writer_;
   std::unique_ptr<kube::ClusterFeed> feed_;
   std::unique_ptr<cloud::NodeGroups> groups_;
   std::unique_ptr<cloud::NodeGroups> guarded_;
   std::unique_ptr<Assembly> assembly_;
   std::optional<Promise<bool>> nudge_;
-  std::optional<std::pair<std::string, kube::KubeWriter::Annotations>> next_status_;
-  std::string last_status_;
-  bool writing_status_ = false;
   std::atomic<bool> writes_closed_ = false;
   bool stopping_ = false;
   bool idle_ = false;

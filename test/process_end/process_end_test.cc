@@ -15,6 +15,7 @@
 #include "base/boot_time.h"
 #include "base/strings.h"
 #include "cloud/fake_node_groups.h"
+#include "cloud/node_groups_context.h"
 #include "test/e2e/child.h"
 #include "test/support/api_kinds.h"
 #include "test/support/must.h"
@@ -190,7 +191,7 @@ TEST_P(ProcessEndTest, ALostLeaseEndsTheProcessWithoutTouchingItAgain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(During, ProcessEndTest, testing::Values("Refresh", "Increase", "Delete"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 // A cloud that keeps to no deadline: nobody waits for it for ever, and nobody else leads while it
 // may still be at work.
