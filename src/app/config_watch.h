@@ -20,6 +20,8 @@ class ConfigWatch {
   Result<ProviderConfig> LoadFirst();
   // The new configuration if the files have changed and it is good.
   std::optional<ProviderConfig> LoadIfChanged();
+  // The files count as changed.
+  void Forget() { seen_.clear(); }
 
  private:
   Result<ProviderConfig> Load();

@@ -115,6 +115,13 @@ void ExpanderHost::Tick() {
   if (state_->certificates != nullptr) state_->certificates->Current();
 }
 
+void ExpanderHost::Reload() {
+  state_->context.log.Info(
+      "SIGHUP: certificates are read again, priorities with the next question; flags take effect "
+      "after a restart only");
+  Tick();
+}
+
 void ExpanderHost::Stop() {
   state_->serving = false;
   if (state_->server != nullptr) state_->server->Stop(kStopCalls);

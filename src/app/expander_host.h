@@ -37,6 +37,8 @@ class ExpanderHost {
 
   // Looks at the certificates, so that a broken rotation is reported before the next handshake.
   void Tick();
+  // SIGHUP: the same, and says so. Priorities are read with each question.
+  void Reload();
   // Health says NOT_SERVING, calls in progress have ten seconds to end.
   void Stop();
 

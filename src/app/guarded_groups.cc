@@ -77,8 +77,17 @@ class GuardedGroups final : public cloud::NodeGroups {
                 {{"what", what}, {"group", group}, {"delta", delta}, {"nodes", nodes}});
       return Status::Ok();
     }
+    const Deadline by = gate_.within ? gate_.within(deadline) : deadline;
+    if (gate_.changes == nullptr) return Gated(call, by);
+    TRY(gate_.changes->Begin(by));  // first: from here on the lease is not given away
+    const Status status = Gated(call, by);
+    gate_.changes->End(by);
+    return status;
+  }
+  template <class Call>
+  Status Gated(Call call, Deadline by) {
     if (gate_.may_change) TRY(gate_.may_change());
-    return call(gate_.within ? gate_.within(deadline) : deadline);
+    return call(by);
   }
 
   cloud::NodeGroups& groups_;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "app/changes_under_way.h"
 #include "base/log.h"
 #include "cloud/node_groups.h"
 
@@ -17,6 +18,7 @@ namespace coppice::app {
 struct Gate {
   std::function<Status()> may_change = nullptr;        // null: always
   std::function<Deadline(Deadline)> within = nullptr;  // null: the caller's
+  ChangesUnderWay* changes = nullptr;                  // told of each; null: nobody asks
   bool dry_run = false;                                // say it, and answer that it is done
 };
 

@@ -239,6 +239,12 @@ void Provider::Tick() {
   state_->PublishHealth();
 }
 
+void Provider::Reload() {
+  state_->context.log.Info("SIGHUP: configuration and certificates are read again");
+  state_->watch->Forget();
+  Tick();
+}
+
 Status Provider::Stop() {
   if (state_->stopping.exchange(true)) return Status::Ok();
   state_->context.log.Info("stopping");

@@ -58,6 +58,9 @@ class Provider {
   // Looks at certificates and configuration, refreshes if nobody else does, publishes health.
   // Quick.
   void Tick();
+  // SIGHUP: reads certificates and configuration also if they look unchanged, so that a file that
+  // was refused says once more why.
+  void Reload();
 
   // Health says NOT_SERVING, calls in progress finish, orders under way are waited for or handed
   // over: what is unanswered then is found again by its tags. Returns what was left, if anything.

@@ -141,6 +141,30 @@ TEST_F(ProviderTest, KeepsTheOldConfigurationWhenTheNewOneIsBadAndSaysWhy) {
   EXPECT_THAT(lines(), HasSubstr("no-such-flavor"));
 }
 
+TEST_F(ProviderTest, AskedToReloadItSaysOnceMoreWhyAFileIsRefused) {
+  WriteConfig(kGroups);
+  const auto provider = MUST(TryStart());
+  WriteConfig(" [\n");
+  provider->Tick();
+  provider->Tick();
+  const auto refusals = [this] {
+    const std::string text = lines();
+    size_t times = 0;
+    for (size_t at = text.find("is refused"); at != std::string::npos;
+         at = text.find("is refused", at + 1))
+      ++times;
+    return times;
+  };
+  EXPECT_EQ(refusals(), 1u);
+  provider->Reload();
+  EXPECT_EQ(refusals(), 2u);
+  EXPECT_EQ(CountGroups(), 1);
+  WriteConfig(std::string(kGroups) +
+              "  - {name: batch, maxSize: 3, flavor: medium-4-16, zone: north1}\n");
+  provider->Reload();
+  EXPECT_EQ(CountGroups(), 2);
+}
+
 TEST_F(ProviderTest, SaysAtStartWhatTheCloudDoesNotHave) {
   WriteConfig("\n  - {name: web, maxSize: 1, flavor: no-such-flavor, zone: north1}\n");
   const auto started = TryStart();

@@ -13,6 +13,7 @@
 #include "app/assembly.h"
 #include "app/autoscaler_metrics.h"
 #include "app/cluster_dump.h"
+#include "app/connection.h"
 #include "app/dry_run_writer.h"
 #include "app/flag_log.h"
 #include "app/guarded_groups.h"
@@ -24,6 +25,7 @@
 #include "app/restart_memory.h"
 #include "app/status_map.h"
 #include "app/status_server.h"
+#include "app/status_writer.h"
 #include "app/stop_signals.h"
 #include "app/version.h"
 #include "base/on_worker.h"
@@ -38,13 +40,12 @@
 namespace coppice::app {
 namespace {
 
-constexpr Duration kStopGrace = std::chrono::seconds(10);  // for a pass under way at a signal
+// At the end of the process.
+constexpr Duration kFlushFor = std::chrono::seconds(2);   // events and the status map
+constexpr Duration kWritesEnd = std::chrono::seconds(5);  // writes to the API server under way
+constexpr Duration kLate = std::chrono::seconds(1);       // a call that ends after its deadline
+constexpr Duration kStopPoll = std::chrono::milliseconds(20);
 constexpr size_t kCloudThreads = 8;
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // Upstream's: the host's name. Two of ours on one host (tests) need another.
 std::string Identity() {
@@ -54,25 +55,14 @@ std::string Identity() {
   return name;
 }
 
-Result<kube::ConnectionConfig> Connection(const autoscale::FlagValues& flags) {
-  if (!flags.kubeconfig.empty()) {
-    kube::KubeconfigOptions options;
-    options.allow_insecure = Environment("COPPICE_ALLOW_INSECURE_KUBECONFIG") == "1";
-    auto config = TRY(kube::LoadKubeconfig(flags.kubeconfig, options));
-    if (!flags.kubernetes.empty()) config.server = flags.kubernetes;
-    return config;
-  }
-  auto config = TRY(kube::InClusterConfig([](const char* name) { return std::getenv(name); }));
-  if (!flags.kubernetes.empty()) config.server = flags.kubernetes;
-  return config;
-}
-
 // All that lives as long as the process. Destroyed from the end: first the executor with what is
 // under way on it, then what that refers to.
 class RealCluster {
  public:
-  RealCluster(autoscale::FlagValues flags, Plugins& plugins, Clock& clock, const Log& log)
+  RealCluster(autoscale::FlagValues flags, Plugins& plugins, Clock& clock, const Log& log,
+              StopLimits limits)
       : flags_(std::move(flags)),
+        limits_(limits),
         plugins_(plugins),
         clock_(clock),
         log_(log),
@@ -90,6 +80,7 @@ class RealCluster {
 
   Status Connect() {
     kube::ConnectionConfig config = TRY(Connection(flags_));
+    server_url_ = config.server;
     net::MultiClientOptions transport;
     transport.user_agent = std::string("cluster-autoscaler coppice/") + kVersion;
     transport.proxy = config.proxy_url;
@@ -120,13 +111,19 @@ class RealCluster {
         flags_.options.record_duplicated_events);
     kube::Fence fence;
     if (Elects()) {
-      fence.may_write = [this] { return lease_->MayWrite(); };
+      fence.may_write = [this]() -> Status {
+        if (writes_closed_) return Unavailable("the process is ending: nothing new is begun");
+        return lease_->MayWrite();
+      };
       fence.within = [this](Deadline by) { return lease_->Within(by); };
     }
     kube_writer_ = std::make_unique<kube::KubeWriter>(*client_, *events_, std::move(fence));
     kube_writer_->on_eviction = [this](const Status& outcome) {
       if (outcome.code() != Code::kNotFound) numbers_.Evicted(outcome.ok());
     };
+    status_writer_ =
+        std::make_unique<StatusWriter>(*kube_writer_, *executor_, log_, flags_.options.namespace_,
+                                       flags_.options.status_config_map_name);
     dry_writer_ = std::make_unique<DryRunWriter>(*kube_writer_, log_);
     kube::FeedOptions feed;
     feed.config_map_namespace = flags_.options.namespace_;
@@ -146,17 +143,32 @@ class RealCluster {
     // Signals are blocked everywhere; this thread alone takes them.
     std::thread listener([&] {
       while (!over) {
-        if (signals.Wait(std::chrono::milliseconds(100))) executor_->Post([this] { StopSoon(); });
+        const Signal came = signals.Wait(std::chrono::milliseconds(100));
+        if (came == Signal::kStop) executor_->Post([this] { StopSoon(); });
+        if (came == Signal::kReload) executor_->Post([this] { Reload(); });
       }
     });
     executor_->Run();
     over = true;
     listener.join();
     server_->Stop();
+    EndCalls();
     return exit_code_;
   }
 
  private:
+  // Calls on the workers use the provider, the lease and the engine, all of which go now. One that
+  // does not end in time keeps them: then the process ends without taking them down.
+  void EndCalls() {
+    changes_.Close();
+    Deadline by = Deadline::In(clock_, limits_.calls);
+    if (Elects()) by.at = std::max(by.at, Later(changes_.latest(), kLate));
+    const size_t left = workers_.Stop(clock_, by);
+    if (left == 0) return;
+    log_.Warning("calls that do not end are left behind", {{"calls", left}});
+    std::_Exit(exit_code_);
+  }
+
   bool Elects() const { return flags_.leader_elect && !flags_.dry_run; }
   Duration MaxViewAge() const { return flags_.options.deviations.fuse_max_view_age; }
   bool WritesStatus() const { return flags_.options.write_status_configmap && !flags_.dry_run; }
@@ -265,6 +277,7 @@ class RealCluster {
     groups_ = *std::move(*opened);
     Gate gate;
     gate.dry_run = flags_.dry_run;
+    gate.changes = &changes_;
     if (Elects()) {
       gate.may_change = [this] { return lease_->MayWrite(); };
       gate.within = [this](Deadline by) { return lease_->Within(by); };
@@ -389,13 +402,10 @@ class RealCluster {
     }
   }
 
-  // In the background and one at a time; what has been overtaken meanwhile is not written.
   void PutStatus(std::string text, TimePoint at) {
     kube::KubeWriter::Annotations annotations = {{kLastUpdatedAnnotation, FormatGoTime(at)}};
     if (flags_.options.deviations.survive_restarts) annotations[kMemoryAnnotation] = MemoryAt(at);
-    next_status_ = {std::move(text), std::move(annotations)};
-    if (!writing_status_) executor_->Spawn(WriteStatus());
-    writing_status_ = true;
+    status_writer_->Put(std::move(text), std::move(annotations));
   }
   std::string MemoryAt(TimePoint at) {
     MemoryText memory = FormatMemory(assembly_->engine().Remember(at));
@@ -406,16 +416,14 @@ class RealCluster {
     }
     return std::move(memory.text);
   }
-  Task<void> WriteStatus() {
-    while (next_status_ && !stopping_) {
-      auto [text, annotations] = *std::exchange(next_status_, std::nullopt);
-      const Status written = co_await kube_writer_->PutConfigMap(
-          flags_.options.namespace_, flags_.options.status_config_map_name, "status",
-          std::move(text), std::move(annotations));
-      if (!written.ok())
-        log_.Warning("the status ConfigMap could not be written", {{"error", written}});
-    }
-    writing_status_ = false;
+
+  // SIGHUP. What names the groups and machines is looked at by each refresh, certificates of gRPC
+  // ends with each handshake: for them there is nothing to do here.
+  void Reload() {
+    log_.Info(
+        "SIGHUP: files are read again; flags, addresses and the provider take effect after a "
+        "restart only");
+    ReloadConnection(flags_, server_url_, *credentials_, log_);
   }
 
   void StopSoon() {
@@ -428,34 +436,70 @@ class RealCluster {
 
   Task<void> ShutDown() {
     // A pass under way ends by itself; drains do not, and the next leader takes their taints away.
-    const Deadline by = Deadline::In(clock_, kStopGrace);
-    while (assembly_ && !idle_ && !by.Passed(clock_))
-      co_await executor_->Sleep(std::chrono::milliseconds(20));
+    const Deadline by = Deadline::In(clock_, limits_.pass);
+    while (assembly_ && !idle_ && !by.Passed(clock_)) co_await executor_->Sleep(kStopPoll);
+    changes_.Close();
+    co_await UntilNothingChanges();
     const bool acts = !flags_.dry_run && (!Elects() || lease_->leads());
     if (acts) {
-      const Deadline flushed = Deadline::In(clock_, std::chrono::seconds(2));
-      co_await events_->Flush(flushed);
-      while (writing_status_ && !flushed.Passed(clock_))
-        co_await executor_->Sleep(std::chrono::milliseconds(20));
-      // As upstream, unless the next process is to find what we know.
-      if (WritesStatus() && !flags_.options.deviations.survive_restarts) {
-        const Status deleted = co_await kube_writer_->DeleteConfigMap(
-            flags_.options.namespace_, flags_.options.status_config_map_name);
-        if (!deleted.ok())
-          log_.Warning("the status ConfigMap could not be deleted", {{"error", deleted}});
-      }
-      if (Elects()) co_await lease_->Release();
+      co_await LeaveInOrder();
+      if (Elects()) co_await HandOver();
     }
     executor_->Stop();
   }
 
+  // What changes the cloud ends before the lease does, by its deadline.
+  Task<void> UntilNothingChanges() {
+    const TimePoint grace = Later(clock_.Now(), limits_.pass);
+    const TimePoint last = Later(changes_.latest(), kLate);
+    const Deadline by{Elects() ? last : std::min(last, grace)};
+    while (changes_.count() > 0 && !by.Passed(clock_)) co_await executor_->Sleep(kStopPoll);
+  }
+
+  Task<void> LeaveInOrder() {
+    const Deadline flushed = Deadline::In(clock_, kFlushFor);
+    co_await events_->Flush(flushed);
+    const bool remembers = flags_.options.deviations.survive_restarts;
+    // A call that was refused because we end looks to the engine like a group that fails: then what
+    // was written after the last pass stays.
+    if (WritesStatus() && remembers && !status_writer_->last().empty() && changes_.refused() == 0)
+      PutStatus(status_writer_->last(), clock_.Now());
+    while (status_writer_->writing() && !flushed.Passed(clock_))
+      co_await executor_->Sleep(kStopPoll);
+    // As upstream, unless the next process is to find what we know.
+    if (WritesStatus() && !remembers) {
+      const Status deleted = co_await kube_writer_->DeleteConfigMap(
+          flags_.options.namespace_, flags_.options.status_config_map_name);
+      if (!deleted.ok())
+        log_.Warning("the status ConfigMap could not be deleted", {{"error", deleted}});
+    }
+  }
+
+  // Only when nothing that the lease allowed is under way: what still runs would run beside the
+  // next leader.
+  Task<void> HandOver() {
+    writes_closed_ = true;
+    const Deadline by = Deadline::In(clock_, kWritesEnd);
+    while (kube_writer_->under_way() > 0 && !by.Passed(clock_))
+      co_await executor_->Sleep(kStopPoll);
+    const size_t left = changes_.count() + kube_writer_->under_way();
+    if (left == 0) {
+      co_await lease_->Release();
+    } else {
+      log_.Warning("the lease is left to run out: calls that it allowed are under way",
+                   {{"calls", left}});
+    }
+  }
+
   const autoscale::FlagValues flags_;
+  const StopLimits limits_;
   Plugins& plugins_;
   Clock& clock_;
   const Log& log_;
   SeededRng rng_;
   SeededRng rng_cloud_{SeedFromSystem()};  // the provider draws on its own threads
   Metrics metrics_;
+  ChangesUnderWay changes_;
   Pool workers_;
   AutoscalerMetrics numbers_;
   HealthCheck health_;
@@ -464,20 +508,21 @@ class RealCluster {
   StatusMap status_map_;
   cluster::World world_;
   ClusterDumps dumps_;
+  std::string server_url_;
   std::unique_ptr<kube::Credentials> credentials_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<kube::LeaderLease> lease_;
   std::unique_ptr<kube::EventSender> events_;
   std::unique_ptr<kube::KubeWriter> kube_writer_;
+  std::unique_ptr<StatusWriter> status_writer_;
   std::unique_ptr<DryRunWriter> dry_writer_;
   std::unique_ptr<kube::ClusterFeed> feed_;
   std::unique_ptr<cloud::NodeGroups> groups_;
   std::unique_ptr<cloud::NodeGroups> guarded_;
   std::unique_ptr<Assembly> assembly_;
   std::optional<Promise<bool>> nudge_;
-  std::optional<std::pair<std::string, kube::KubeWriter::Annotations>> next_status_;
-  bool writing_status_ = false;
   bool memory_is_cut_ = false;  // and that has been told
+  std::atomic<bool> writes_closed_ = false;
   bool stopping_ = false;
   bool idle_ = false;
   int exit_code_ = 0;
@@ -488,13 +533,13 @@ class RealCluster {
 
 }  // namespace
 
-int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins) {
+int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins, StopLimits limits) {
   const StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   // Never destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
   const Log& log = KeepForever(std::make_unique<Log>(LogFrom(flags, clock)));
   grpc::RouteLibraryLog(log);
-  RealCluster cluster(flags, plugins, clock, log);
+  RealCluster cluster(flags, plugins, clock, log, limits);
   if (const Status connected = cluster.Connect(); !connected.ok()) {
     log.Error("the autoscaler cannot start", {{"error", connected}});
     return 1;

@@ -1,4 +1,4 @@
-// The signals that end a command, taken in turn with its work: no handler, no global flag.
+// The signals that a command listens to, taken in turn with its work: no handler, no global flag.
 
 #pragma once
 
@@ -10,14 +10,20 @@
 
 namespace coppice::app {
 
+enum class Signal {
+  kNone,
+  kStop,
+  kReload,  // SIGHUP: read files again
+};
+
 class StopSignals {
  public:
-  // Blocks them, and ignores SIGPIPE. In the first thread and before any other exists, so that all
-  // inherit it and Wait() is the only receiver.
-  explicit StopSignals(std::initializer_list<int> signals);
+  // Blocks those that end the command and SIGHUP, and ignores SIGPIPE. In the first thread and
+  // before any other exists, so that all inherit it and Wait() is the only receiver.
+  explicit StopSignals(std::initializer_list<int> stop);
 
-  // Whether one came within that time.
-  bool Wait(Duration duration) const;
+  // The first that comes within that time.
+  Signal Wait(Duration duration) const;
 
  private:
   sigset_t set_;

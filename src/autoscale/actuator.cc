@@ -4,6 +4,7 @@
 
 #include "autoscale/taints.h"
 #include "autoscale/world_controllers.h"
+#include "base/promise.h"
 
 namespace coppice::autoscale {
 
@@ -12,32 +13,17 @@ namespace {
 constexpr std::string_view kDelayDeletionPrefix =
     "delay-deletion.cluster-autoscaler.kubernetes.io/";
 constexpr Duration kDelayPoll = std::chrono::seconds(5);
+constexpr std::string_view kOthersFailed = "couldn't scale down other nodes in this node group";
 
-int64_t UnixSeconds(TimePoint now) {
-  return std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-}
-
-cluster::Event CleanUpEvent(const model::Node& node, std::string_view taint) {
-  return {"Node",
-          "",
-          node.metadata.name,
-          node.metadata.uid,
-          "Normal",
-          "ClusterAutoscalerCleanup",
-          "removed " + std::string(taint) + " taint from node " + node.metadata.name};
-}
-
-// Upstream's numbers for the wait that adapts itself.
-constexpr Duration kTaintPoll = std::chrono::milliseconds(50);
-constexpr Duration kTaintSeenWithin = std::chrono::seconds(30);
 constexpr Duration kPassEndsWithin = std::chrono::minutes(5);  // a cloud may take its time
-constexpr Duration kLatencyCounts = std::chrono::hours(1);
 
 }  // namespace
 
 Actuator::Actuator(Parts parts)
     : parts_(std::move(parts)),
       evictor_(parts_.options, parts_.writer, parts_.executor),
+      look_(parts_.options, parts_.writer, parts_.world),
+      shown_(parts_.world),
       rules_(DefaultDrainRules(DrainOptions::From(parts_.options))) {}
 
 cluster::Event Actuator::NodeEvent(const std::string& node, std::string type, std::string reason,
@@ -65,79 +51,24 @@ std::vector<report::DeletionOutcome> Actuator::TakeOutcomes() {
   return std::exchange(outcomes_, {});
 }
 
-Task<Status> Actuator::TaintOne(std::string node) {
-  cluster::NodeChange change;
-  change.add_taints.push_back({.key = std::string(kToBeDeletedTaint),
-                               .value = std::to_string(UnixSeconds(parts_.executor.clock().Now())),
-                               .effect = "NoSchedule"});
-  if (parts_.options.cordon_node_before_terminating) change.unschedulable = true;
-  const Status status = co_await parts_.writer.ChangeNode(node, std::move(change));
-  cluster::Event event =
-      status.ok()
-          ? NodeEvent(node, "Normal", "ScaleDown", "marked the node as toBeDeleted/unschedulable")
-          : NodeEvent(node, "Warning", "ScaleDownFailed",
-                      "failed to mark the node as toBeDeleted/unschedulable: " + status.message());
-  parts_.writer.Emit(std::move(event));
-  co_return status;
-}
-
-Task<void> Actuator::Untaint(std::string node) {
-  cluster::NodeChange change;
-  change.remove_taints.emplace_back(kToBeDeletedTaint);
-  if (parts_.options.cordon_node_before_terminating) change.unschedulable = false;
-  const Status ignored = co_await parts_.writer.ChangeNode(std::move(node), std::move(change));
-  (void)ignored;  // the next start cleans up what stayed
-}
-
-// How long it takes until what we wrote comes back by the watch: then the scheduler has most likely
-// seen it, too.
-Task<void> Actuator::MeasureTaintLatency(std::vector<std::string> nodes, TimePoint started) {
-  const auto seen = [this](const std::string& name) {
-    const cluster::NodePtr node = parts_.world.FindNode(name);
-    return node == nullptr || HasToBeDeletedTaint(*node);
-  };
-  while (!std::ranges::all_of(nodes, seen)) {
-    if (parts_.executor.clock().Now() - started > kTaintSeenWithin) co_return;  // nothing learnt
-    co_await parts_.executor.Sleep(kTaintPoll);
+// One for each all-or-nothing group; its nodes may be in two batches, the empty and the occupied.
+Actuator::Attempts Actuator::AttemptsOf(const CroppedDeletions& deletions) {
+  Attempts attempts;
+  for (const auto* batches : {&deletions.empty, &deletions.drain}) {
+    for (const DeletionBatch& batch : *batches) {
+      if (batch.whole_group == 0) continue;
+      std::shared_ptr<Attempt>& attempt = attempts[batch.group];
+      if (attempt == nullptr) attempt = std::make_shared<Attempt>();
+      attempt->expected += batch.nodes.size();
+    }
   }
-  const TimePoint now = parts_.executor.clock().Now();
-  taint_latencies_.emplace_back(now, now - started);
-  std::erase_if(taint_latencies_, [now](const auto& l) { return now - l.first >= kLatencyCounts; });
-}
-
-// Three times the way there and back, one of which has gone by when the nodes are tainted.
-Duration Actuator::DelayAfterTaint() const {
-  if (!parts_.options.dynamic_node_delete_delay_after_taint_enabled || taint_latencies_.empty())
-    return parts_.options.node_delete_delay_after_taint;
-  const auto longest =
-      std::ranges::max_element(taint_latencies_, {}, &std::pair<TimePoint, Duration>::second);
-  return 2 * longest->second;
-}
-
-// All of them or none: a node that could not be marked would get new pods while its fellows go.
-Task<Status> Actuator::Taint(std::vector<std::string> names) {
-  std::vector<Task<Status>> taints;
-  taints.reserve(names.size());
-  for (const std::string& name : names) taints.push_back(TaintOne(name));
-  const TimePoint started = parts_.executor.clock().Now();
-  const std::vector<Status> results = co_await WhenAll(std::move(taints));
-  const auto failures = std::ranges::count_if(results, [](const Status& s) { return !s.ok(); });
-  if (failures == 0) {
-    if (parts_.options.dynamic_node_delete_delay_after_taint_enabled)
-      co_await MeasureTaintLatency(std::move(names), started);
-    co_return Status::Ok();
-  }
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (results[i].ok()) co_await Untaint(names[i]);
-  }
-  co_return Status(Code::kUnavailable,
-                   "couldn't taint " + std::to_string(failures) + " nodes with ToBeDeleted");
+  return attempts;
 }
 
 Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe describe) {
-  failed_groups_.clear();
   Started started;
   if (deletions.empty.empty() && deletions.drain.empty()) co_return started;
+  const Attempts attempts = AttemptsOf(deletions);
   for (const bool drain : {false, true}) {
     std::vector<DeletionBatch>& batches = drain ? deletions.drain : deletions.empty;
     if (batches.empty()) continue;
@@ -147,6 +78,10 @@ Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe des
     }
     const Status tainted = co_await Taint(std::move(names));
     if (!tainted.ok()) {
+      // Nodes of the same groups may have been started: nobody will come to complete them.
+      for (const DeletionBatch& batch : batches) {
+        if (batch.whole_group > 0) co_await GiveUp(attempts.at(batch.group));
+      }
       started.result = report::ScaleDownResult::kError;
       started.error = tainted;
       co_return started;
@@ -157,8 +92,10 @@ Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe des
         under_way_.emplace_back(node.node, Under{batch.group, drain});
       }
     }
-    for (DeletionBatch& batch : batches)
-      parts_.executor.Spawn(DeleteBatch(std::move(batch), drain));
+    for (DeletionBatch& batch : batches) {
+      AttemptPtr attempt = batch.whole_group > 0 ? attempts.at(batch.group) : nullptr;
+      parts_.executor.Spawn(DeleteBatch(std::move(batch), std::move(attempt), drain));
+    }
   }
   started.result = report::ScaleDownResult::kNodeDeleteStarted;
   co_return started;
@@ -172,8 +109,7 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
         "the view of the cluster waits for the end of a pass, and may miss pods on \"" + node.node +
         "\"");
   }
-  const cluster::NodePtr object = parts_.world.FindNode(node.node);
-  if (parts_.options.deviations.fuses && object != nullptr && !HasToBeDeletedTaint(*object)) {
+  if (parts_.options.deviations.fuses && !ShowsMark(node.node)) {
     return Unavailable("the view of the cluster is from before \"" + node.node +
                        "\" was marked, and may miss pods");
   }
@@ -207,26 +143,18 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
   return Status::Ok();
 }
 
-// A look at a view from before the taint proves nothing: pods may have come until the scheduler saw
-// it. Where the view is behind, it is given some time to show what we wrote.
-Task<void> Actuator::WaitForView(std::vector<std::string> nodes) {
-  const auto shows = [this](const std::string& name) {
-    const cluster::NodePtr node = parts_.world.FindNode(name);
-    return node == nullptr || HasToBeDeletedTaint(*node);
-  };
-  const TimePoint give_up = parts_.executor.clock().Now() + kTaintSeenWithin;
-  while (!std::ranges::all_of(nodes, shows) && parts_.executor.clock().Now() < give_up)
-    co_await parts_.executor.Sleep(std::chrono::seconds(1));
-}
-
 // A pass that waits for the cloud keeps the view as it was when it began.
 Task<void> Actuator::WaitForPass() {
   const TimePoint give_up = parts_.executor.clock().Now() + kPassEndsWithin;
-  while (parts_.world.behind() && parts_.executor.clock().Now() < give_up)
-    co_await parts_.executor.Sleep(std::chrono::milliseconds(20));
+  while (parts_.world.behind() && parts_.executor.clock().Now() < give_up) {
+    const Promise<bool> applied(parts_.executor);
+    parts_.world.WhenApplied([applied] { applied.Set(true); });
+    const Future<bool> news = applied.future();
+    co_await news.Until(give_up);
+  }
 }
 
-Task<void> Actuator::DeleteBatch(DeletionBatch batch, bool drain) {
+Task<void> Actuator::DeleteBatch(DeletionBatch batch, AttemptPtr attempt, bool drain) {
   if (DelayAfterTaint() > Duration::zero()) co_await parts_.executor.Sleep(DelayAfterTaint());
   if (parts_.options.deviations.fuses) {
     std::vector<std::string> names;
@@ -236,29 +164,31 @@ Task<void> Actuator::DeleteBatch(DeletionBatch batch, bool drain) {
   }
   for (RemovableNode& node : batch.nodes) {
     co_await WaitForPass();
+    Leaving leaving{node.node, batch.group, node.uid, node.provider_id, drain};
     std::vector<cluster::PodPtr> pods;
     const Status status = StillMayGo(node, drain, pods);
     if (!status.ok()) {
-      co_await Abort(node.node, batch.group, drain, "Internal", status.message());
+      co_await Abort(std::move(leaving), attempt, drain, "Internal", status.message());
       continue;
     }
-    parts_.executor.Spawn(DeleteOne(std::move(node), std::move(pods), batch.whole_group, drain));
+    parts_.executor.Spawn(DeleteOne(std::move(leaving), std::move(pods), attempt));
   }
 }
 
-Task<void> Actuator::DeleteOne(RemovableNode node, std::vector<cluster::PodPtr> pods,
-                               int whole_group, bool drain) {
-  if (drain) {
-    const Status drained = co_await evictor_.Drain(node.node, std::move(pods));
+Task<void> Actuator::DeleteOne(Leaving leaving, std::vector<cluster::PodPtr> pods,
+                               AttemptPtr attempt) {
+  if (leaving.drain) {
+    const Status drained = co_await evictor_.Drain(leaving.node, std::move(pods));
     if (!drained.ok()) {
-      co_await Abort(node.node, node.group, drain, "FailedToEvictPods", drained.message());
+      co_await Abort(std::move(leaving), std::move(attempt), true, "FailedToEvictPods",
+                     drained.message());
       co_return;
     }
   } else {
-    co_await evictor_.EvictDaemonSetPods(node.node, std::move(pods));
+    co_await evictor_.EvictDaemonSetPods(leaving.node, std::move(pods));
   }
-  co_await WaitForDelayAnnotations(node.node);
-  co_await HandOver(node.node, node.group, whole_group, drain);
+  co_await WaitForDelayAnnotations(leaving.node);
+  co_await HandOver(std::move(leaving), std::move(attempt));
 }
 
 Task<void> Actuator::WaitForDelayAnnotations(std::string node) {
@@ -276,49 +206,78 @@ Task<void> Actuator::WaitForDelayAnnotations(std::string node) {
 }
 
 // All-or-nothing groups wait until every node is ready; the others go on, at once or in batches.
-Task<void> Actuator::HandOver(std::string node, std::string group, int whole_group, bool drain) {
-  std::vector<std::string> ready = {node};
-  if (whole_group > 0) {
-    if (failed_groups_[group]) {
-      co_await Abort(node, group, drain, "FailedToDelete",
-                     "couldn't scale down other nodes in this node group");
+Task<void> Actuator::HandOver(Leaving leaving, AttemptPtr attempt) {
+  const std::string group = leaving.group;
+  std::vector<Ready> ready;
+  if (attempt == nullptr) {
+    ready.push_back({std::move(leaving), nullptr});
+  } else {
+    if (attempt->failed) {
+      const bool drain = leaving.drain;
+      co_await Abort(std::move(leaving), std::move(attempt), drain, "FailedToDelete",
+                     std::string(kOthersFailed));
       co_return;
     }
-    auto& waiting = waiting_for_rest_[group];
-    waiting.push_back(node);
-    if (static_cast<int>(waiting.size()) < whole_group) co_return;
-    ready = std::exchange(waiting, {});
+    attempt->arrived.push_back(std::move(leaving));
+    if (attempt->arrived.size() < attempt->expected) co_return;
+    for (Leaving& one : std::exchange(attempt->arrived, {}))
+      ready.push_back({std::move(one), attempt});
   }
   if (parts_.options.node_deletion_batcher_interval > Duration::zero()) {
     auto& batch = waiting_for_batch_[group];
     const bool first = batch.empty();
-    batch.insert(batch.end(), ready.begin(), ready.end());
+    std::ranges::move(ready, std::back_inserter(batch));
     if (!first) co_return;
     co_await parts_.executor.Sleep(parts_.options.node_deletion_batcher_interval);
     ready = std::exchange(waiting_for_batch_[group], {});
   }
-  co_await DeleteMachines(std::move(ready), std::move(group), drain);
+  co_await DeleteMachines(std::move(ready), group);
 }
 
-Task<void> Actuator::DeleteMachines(std::vector<std::string> nodes, std::string group, bool drain) {
+// Those of them that may go; the others are told to stay, and with one of an all-or-nothing group
+// all of it.
+Task<std::vector<cloud::NodeRef>> Actuator::LookAgain(std::vector<Ready>& ready) {
+  std::vector<Task<Result<cloud::NodeRef>>> looks;
+  for (const Ready& one : ready) looks.push_back(look_.At(one.leaving));
+  std::vector<Result<cloud::NodeRef>> seen = co_await WhenAll(std::move(looks));
+  for (size_t i = 0; i < ready.size(); ++i) {
+    if (!seen[i].ok() && ready[i].attempt != nullptr) ready[i].attempt->failed = true;
+  }
+  std::vector<Ready> going;
   std::vector<cloud::NodeRef> refs;
+  for (size_t i = 0; i < ready.size(); ++i) {
+    const bool others_failed = ready[i].attempt != nullptr && ready[i].attempt->failed;
+    if (seen[i].ok() && !others_failed) {
+      going.push_back(std::move(ready[i]));
+      refs.push_back(*std::move(seen[i]));
+      continue;
+    }
+    const bool drain = ready[i].leaving.drain;
+    std::string result = seen[i].ok() ? "FailedToDelete" : "Internal";
+    std::string why = seen[i].ok() ? std::string(kOthersFailed) : seen[i].status().message();
+    co_await Abort(std::move(ready[i].leaving), std::move(ready[i].attempt), drain,
+                   std::move(result), std::move(why));
+  }
+  ready = std::move(going);
+  co_return refs;
+}
+
+Task<void> Actuator::DeleteMachines(std::vector<Ready> ready, std::string group) {
+  std::vector<cloud::NodeRef> refs = co_await LookAgain(ready);
+  if (ready.empty()) co_return;
   std::string refusal;
-  for (const std::string& node : nodes) {
-    const cluster::NodePtr object = parts_.world.FindNode(node);
-    cloud::NodeRef ref{
-        .provider_id = object ? object->spec.provider_id : "", .name = node, .node = object};
+  for (const cloud::NodeRef& ref : refs) {
     if (parts_.may_delete && refusal.empty()) refusal = parts_.may_delete(ref, group);
-    refs.push_back(std::move(ref));
   }
   Status status = FailedPrecondition(refusal);
   if (refusal.empty()) status = co_await parts_.cloud.Delete(group, std::move(refs));
   const TimePoint now = parts_.executor.clock().Now();
   if (!status.ok()) parts_.failed(group, now);
-  for (const std::string& node : nodes) {
-    const auto under = std::ranges::find(under_way_, node, &std::pair<std::string, Under>::first);
-    const bool drained = under != under_way_.end() ? under->second.drain : drain;
+  for (Ready& one : ready) {
+    const bool drained = one.leaving.drain;
+    const std::string node = one.leaving.node;
     if (!status.ok()) {
-      co_await Abort(node, group, drained, "FailedToDelete",
+      co_await Abort(std::move(one.leaving), std::move(one.attempt), drained, "FailedToDelete",
                      "failed to delete nodes from group " + group + ": " + status.message());
       continue;
     }
@@ -333,83 +292,38 @@ Task<void> Actuator::DeleteMachines(std::vector<std::string> nodes, std::string 
       parts_.status_event("Normal", "ScaleDownEmpty",
                           "Scale-down: empty node " + node + " removed");
     }
+    if (parts_.writer.pretends()) shown_.Add(node);
     std::erase_if(under_way_, [&](const auto& entry) { return entry.first == node; });
     outcomes_.push_back({node, "Ok", ""});
   }
 }
 
-Task<void> Actuator::Abort(std::string node, std::string group, bool drain, std::string result,
+// `drain`: how the one went that failed first, as upstream words it for all of its group.
+Task<void> Actuator::Abort(Leaving leaving, AttemptPtr attempt, bool drain, std::string result,
                            std::string error) {
-  failed_groups_[group] = true;
-  const std::vector<std::string> others = std::exchange(waiting_for_rest_[group], {});
+  std::vector<Leaving> others;
+  if (attempt != nullptr) {
+    attempt->failed = true;
+    others = std::exchange(attempt->arrived, {});
+  }
   cluster::Event event = NodeEvent(
-      node, "Warning", "ScaleDownFailed",
+      leaving.node, "Warning", "ScaleDownFailed",
       (drain ? "failed to drain and delete node: " : "failed to delete empty node: ") + error);
   parts_.writer.Emit(std::move(event));
-  co_await Untaint(node);
-  std::erase_if(under_way_, [&](const auto& entry) { return entry.first == node; });
-  outcomes_.push_back({node, std::move(result), std::move(error)});
-  for (const std::string& other : others) {
-    if (other == node) continue;
-    co_await Abort(other, group, drain, "FailedToDelete",
-                   "couldn't scale down other nodes in this node group");
+  co_await TakeMarkBack(leaving.node);
+  std::erase_if(under_way_, [&](const auto& entry) { return entry.first == leaving.node; });
+  outcomes_.push_back({leaving.node, std::move(result), std::move(error)});
+  for (Leaving& other : others) {
+    co_await Abort(std::move(other), attempt, drain, "FailedToDelete", std::string(kOthersFailed));
   }
 }
 
-Task<void> Actuator::UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
-                                      std::vector<cluster::NodePtr> unneeded) {
-  int calls = parts_.options.max_bulk_soft_taint_count;
-  if (calls == 0) co_return;
-  const TimePoint deadline =
-      parts_.executor.clock().Now() + parts_.options.max_bulk_soft_taint_time;
-  const auto within_budget = [&] { return calls > 0 && parts_.executor.clock().Now() < deadline; };
-  for (const cluster::NodePtr& node : needed) {
-    if (HasToBeDeletedTaint(*node) || !HasTaint(*node, kDeletionCandidateTaint) || !within_budget())
-      continue;
-    --calls;
-    cluster::NodeChange change;
-    change.remove_taints.emplace_back(kDeletionCandidateTaint);
-    const Status ignored =
-        co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
-    (void)ignored;  // tried again in the next pass
-  }
-  for (const cluster::NodePtr& node : unneeded) {
-    if (HasToBeDeletedTaint(*node) || HasTaint(*node, kDeletionCandidateTaint) || !within_budget())
-      continue;
-    --calls;
-    cluster::NodeChange change;
-    change.add_taints.push_back(
-        {.key = std::string(kDeletionCandidateTaint),
-         .value = std::to_string(UnixSeconds(parts_.executor.clock().Now())),
-         .effect = "PreferNoSchedule"});
-    const Status ignored =
-        co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
-    (void)ignored;
-  }
-}
-
-Task<void> Actuator::CleanUp(std::vector<cluster::NodePtr> owned,
-                             std::vector<cluster::NodePtr> all) {
-  for (const cluster::NodePtr& node : owned) {
-    if (!HasToBeDeletedTaint(*node)) continue;
-    co_await Untaint(node->metadata.name);
-    cluster::Event event = CleanUpEvent(*node, kToBeDeletedTaint);
-    parts_.writer.Emit(std::move(event));
-  }
-  if (parts_.options.max_bulk_soft_taint_count != 0) co_return;
-  const TimePoint now = parts_.executor.clock().Now();
-  for (const cluster::NodePtr& node : all) {
-    if (!HasTaint(*node, kDeletionCandidateTaint)) continue;
-    const auto since = TaintTime(*node, kDeletionCandidateTaint);
-    const Duration ttl = parts_.options.node_deletion_candidate_ttl;
-    if (ttl > Duration::zero() && since && now - *since < ttl) continue;
-    cluster::NodeChange change;
-    change.remove_taints.emplace_back(kDeletionCandidateTaint);
-    const Status ignored =
-        co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
-    (void)ignored;
-    cluster::Event event = CleanUpEvent(*node, kDeletionCandidateTaint);
-    parts_.writer.Emit(std::move(event));
+// Not all of the group could be started: those that have been stay.
+Task<void> Actuator::GiveUp(AttemptPtr attempt) {
+  attempt->failed = true;
+  for (Leaving& one : std::exchange(attempt->arrived, {})) {
+    const bool drain = one.drain;
+    co_await Abort(std::move(one), attempt, drain, "FailedToDelete", std::string(kOthersFailed));
   }
 }
 

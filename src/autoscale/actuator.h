@@ -17,7 +17,9 @@
 #include "autoscale/cloud_calls.h"
 #include "autoscale/cluster_state.h"
 #include "autoscale/evictor.h"
+#include "autoscale/last_look.h"
 #include "autoscale/options.h"
+#include "autoscale/shown_removals.h"
 #include "report/pass_report.h"
 
 namespace coppice::autoscale {
@@ -53,6 +55,10 @@ class Actuator {
   Task<Started> Start(CroppedDeletions deletions, Describe describe);
 
   DeletionsInProgress InProgress() const;
+  // Of a dry run: takes out what it has shown to its end already, and gives it back.
+  std::vector<RemovableNode> LeaveOutShown(NodesToDelete& nodes) const {
+    return shown_.LeaveOut(nodes);
+  }
   std::vector<report::DeletionOutcome> TakeOutcomes();
   // Soft taints: what is no longer needed is marked, what is needed again is unmarked, within the
   // budget.
@@ -67,20 +73,40 @@ class Actuator {
     bool drain = false;
   };
 
+  // Nodes of an all-or-nothing group that go in one attempt. Its failure is its own: the next
+  // attempt on the same group starts without it, and this one does not forget it.
+  struct Attempt {
+    size_t expected = 0;
+    bool failed = false;
+    std::vector<Leaving> arrived;  // ready to go, and waiting for the rest
+  };
+  using AttemptPtr = std::shared_ptr<Attempt>;  // null: the node goes by itself
+  using Attempts = std::map<std::string, AttemptPtr>;
+  struct Ready {
+    Leaving leaving;
+    AttemptPtr attempt;
+  };
+
+  static Attempts AttemptsOf(const CroppedDeletions& deletions);
+  Task<void> DeleteBatch(DeletionBatch batch, AttemptPtr attempt, bool drain);
+  Task<void> WaitForPass();
+  Status StillMayGo(const RemovableNode& node, bool drain, std::vector<cluster::PodPtr>& pods);
+  Task<void> DeleteOne(Leaving leaving, std::vector<cluster::PodPtr> pods, AttemptPtr attempt);
+  Task<void> WaitForDelayAnnotations(std::string node);
+  Task<void> HandOver(Leaving leaving, AttemptPtr attempt);
+  Task<std::vector<cloud::NodeRef>> LookAgain(std::vector<Ready>& ready);
+  Task<void> DeleteMachines(std::vector<Ready> ready, std::string group);
+  Task<void> Abort(Leaving leaving, AttemptPtr attempt, bool drain, std::string result,
+                   std::string error);
+  Task<void> GiveUp(AttemptPtr attempt);
+
   Task<Status> Taint(std::vector<std::string> nodes);
   Task<Status> TaintOne(std::string node);
-  Task<void> DeleteBatch(DeletionBatch batch, bool drain);
-  Task<void> WaitForPass();
+  Task<Status> Untaint(std::string node);
+  Task<void> TakeMarkBack(std::string node);
+  Task<void> TryToTakeMarkBack(std::string node);
+  bool ShowsMark(const std::string& node) const;
   Task<void> WaitForView(std::vector<std::string> nodes);
-  Status StillMayGo(const RemovableNode& node, bool drain, std::vector<cluster::PodPtr>& pods);
-  Task<void> DeleteOne(RemovableNode node, std::vector<cluster::PodPtr> pods, int whole_group,
-                       bool drain);
-  Task<void> WaitForDelayAnnotations(std::string node);
-  Task<void> HandOver(std::string node, std::string group, int whole_group, bool drain);
-  Task<void> DeleteMachines(std::vector<std::string> nodes, std::string group, bool drain);
-  Task<void> Abort(std::string node, std::string group, bool drain, std::string result,
-                   std::string error);
-  Task<void> Untaint(std::string node);
   Task<void> MeasureTaintLatency(std::vector<std::string> nodes, TimePoint started);
   Duration DelayAfterTaint() const;
   cluster::Event NodeEvent(const std::string& node, std::string type, std::string reason,
@@ -88,15 +114,13 @@ class Actuator {
 
   Parts parts_;
   Evictor evictor_;
+  LastLook look_;
+  ShownRemovals shown_;
   std::vector<DrainRule> rules_;
   std::vector<std::pair<std::string, Under>>
       under_way_;  // by node, in the order in which they were started
   std::vector<report::DeletionOutcome> outcomes_;
-  std::map<std::string, std::vector<std::string>>
-      waiting_for_rest_;  // all-or-nothing groups: nodes ready to go
-  std::map<std::string, std::vector<std::string>>
-      waiting_for_batch_;  // --node-deletion-batcher-interval
-  std::map<std::string, bool> failed_groups_;
+  std::map<std::string, std::vector<Ready>> waiting_for_batch_;  // --node-deletion-batcher-interval
   // --dynamic-node-delete-delay-after-taint-enabled: when a taint was seen, and how long after it
   // was asked for.
   std::vector<std::pair<TimePoint, Duration>> taint_latencies_;

@@ -1,13 +1,8 @@
 #include "autoscale/actuator.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "autoscale/fake_writer.h"
-#include "autoscale/taints.h"
-#include "base/fake_clock.h"
-#include "cloud/fake_node_groups.h"
-#include "test/support/must.h"
+#include "autoscale/actuator_rig.h"
 
 namespace coppice::autoscale {
 namespace {
@@ -17,107 +12,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using testing::UnorderedElementsAre;
 
-class ActuatorTest : public testing::Test {
- protected:
-  ActuatorTest() {
-    groups.Add({.info = {.id = "g", .min_size = 0, .max_size = 10}, .target = 0});
-    // What is written is in the view at once.
-    writer.on_change = [this](const std::string& name) -> Status {
-      if (refuse.contains(name)) return Unavailable("refused");
-      model::Node node = *world.FindNode(name);
-      const cluster::NodeChange& change = writer.changes.back().second;
-      for (const auto& taint : change.add_taints) node.spec.taints.push_back(taint);
-      for (const auto& key : change.remove_taints)
-        std::erase_if(node.spec.taints, [&](const auto& t) { return t.key == key; });
-      if (change.unschedulable) node.spec.unschedulable = *change.unschedulable;
-      world.UpsertNode(std::make_shared<const model::Node>(std::move(node)));
-      return Status::Ok();
-    };
-    writer.on_evict = [this](const std::string& pod) -> Status {
-      world.DeletePod("default", pod);
-      return Status::Ok();
-    };
-  }
-
-  void AddNode(const std::string& name) {
-    model::Node node;
-    node.metadata.name = name;
-    node.spec.provider_id = "fake://" + name;
-    world.UpsertNode(std::make_shared<const model::Node>(std::move(node)));
-    groups.Change("g", [&](auto& group) {
-      ++group.target;
-      group.instances.push_back({"fake://" + name, cloud::InstanceState::kRunning, {}});
-    });
-  }
-  void AddPod(const std::string& name, const std::string& node) {
-    model::Pod pod;
-    pod.metadata.name = name;
-    pod.metadata.namespace_ = "default";
-    pod.metadata.owner_references = {
-        {.api_version = "v1", .kind = "ReplicationController", .name = "rc", .controller = true}};
-    pod.spec.node_name = node;
-    world.UpsertPod(std::make_shared<const model::Pod>(std::move(pod)));
-    model::ReplicationController controller;
-    controller.metadata.name = "rc";
-    controller.metadata.namespace_ = "default";
-    world.replication_controllers.Upsert(
-        std::make_shared<const model::ReplicationController>(std::move(controller)));
-    writer.where[name] = node;
-  }
-  static DeletionBatch Batch(std::vector<std::string> names, int whole = 0) {
-    DeletionBatch batch{"g", {}, whole};
-    for (const std::string& name : names) batch.nodes.push_back({.node = name, .group = "g"});
-    return batch;
-  }
-  Actuator& Make() {
-    calls = std::make_unique<CloudCalls>(groups, workers, executor);
-    actuator = std::make_unique<Actuator>(Actuator::Parts{
-        .options = options,
-        .cloud = *calls,
-        .writer = writer,
-        .executor = executor,
-        .world = world,
-        .options_of = [this](std::string_view) { return options.group_defaults; },
-        .counts = [](const model::Pod&) { return true; },
-        .status_event = [](std::string_view, std::string_view, std::string) {},
-        .removed = [this](std::string_view, std::string_view, TimePoint) { ++removed; },
-        .failed = [this](std::string_view, TimePoint) { ++failed; },
-        .may_delete = [this](const cloud::NodeRef&, std::string_view) { return forbidden; }});
-    return *actuator;
-  }
-  Actuator::Started Start(CroppedDeletions deletions) {
-    return executor.BlockOn(Make().Start(std::move(deletions), [](const RemovableNode& node, bool) {
-      return report::RemovedNode{.node = node.node, .group = node.group};
-    }));
-  }
-  std::vector<std::string> Machines() {
-    std::vector<std::string> ids;
-    for (const auto& instance : MUST(groups.Instances("g"))) ids.push_back(instance.id);
-    return ids;
-  }
-  bool Marked(const std::string& name) { return HasToBeDeletedTaint(*world.FindNode(name)); }
-  std::map<std::string, std::string> Outcomes() {
-    std::map<std::string, std::string> all;
-    for (const auto& outcome : actuator->TakeOutcomes()) all[outcome.node] = outcome.result;
-    return all;
-  }
-
-  FakeClock clock;
-  Executor executor{clock};
-  FakeWriter writer{clock};
-  InlineWorkers workers;
-  cloud::FakeNodeGroups groups;
-  cluster::World world;
-  Options options;
-  std::unique_ptr<CloudCalls> calls;
-  std::unique_ptr<Actuator> actuator;
-  std::set<std::string> refuse;
-  std::string forbidden;
-  int removed = 0;
-  int failed = 0;
-};
+using ActuatorTest = ActuatorRig;
 
 TEST_F(ActuatorTest, AnEmptyNodeIsMarkedThenDeletedAfterTheDelay) {
   AddNode("n1");
@@ -227,6 +123,57 @@ TEST_F(ActuatorTest, OneNodeOfAnAllOrNothingGroupThatFailsKeepsAll) {
   EXPECT_FALSE(Marked("n1"));
   EXPECT_FALSE(Marked("n2"));
   EXPECT_THAT(actuator->InProgress().empty, IsEmpty());
+}
+
+// The mark of a failure belongs to the attempt: a pass that starts something else while its nodes
+// are under way must not make the others wait for ever.
+TEST_F(ActuatorTest, AnAttemptThatFailedStaysFailedWhenAnotherPassStartsSomething) {
+  for (const char* name : {"n1", "n2", "n3"}) AddNode(name);
+  AddPod("web", "n2");
+  AddPod("other", "n1");
+  writer.on_evict = [this](const std::string& pod) -> Status {
+    if (pod == "other") return ResourceExhausted("no");  // n1 fails after two minutes
+    world.DeletePod("default", pod);
+    return Status::Ok();
+  };
+  writer.stays = true;  // n2's pod takes longer than that
+  options.max_graceful_termination_sec = 600;
+  Start({.empty = {}, .drain = {Batch({"n1", "n2"}, 2)}});
+  executor.RunFor(std::chrono::minutes(3));
+  EXPECT_EQ(Outcomes()["n1"], "FailedToEvictPods");
+  StartAgain({.empty = {Batch({"n3"})}, .drain = {}});
+  writer.where.clear();
+  executor.RunFor(std::chrono::minutes(1));
+  EXPECT_EQ(Outcomes()["n2"], "FailedToDelete");
+  EXPECT_THAT(actuator->InProgress().drained, IsEmpty()) << "parallelism would be used up";
+  EXPECT_FALSE(Marked("n2"));
+  EXPECT_THAT(Machines(), SizeIs(2));
+}
+
+TEST_F(ActuatorTest, AFailedAttemptIsNoMarkOnTheNextOne) {
+  AddNode("n1");
+  AddNode("n2");
+  Start({.empty = {Batch({"n1", "n2"}, 2)}, .drain = {}});
+  AddPod("late", "n2");
+  executor.RunFor(seconds(30));
+  EXPECT_THAT(Machines(), SizeIs(2));
+  world.DeletePod("default", "late");
+  StartAgain({.empty = {Batch({"n1", "n2"}, 2)}, .drain = {}});
+  executor.RunFor(seconds(30));
+  EXPECT_THAT(Machines(), IsEmpty());
+}
+
+TEST_F(ActuatorTest, NodesOfAGroupWhoseOtherNodesCannotBeMarkedDoNotWaitForThem) {
+  AddNode("n1");
+  AddNode("n2");
+  AddPod("web", "n2");
+  refuse = {"n2"};
+  const auto started = Start({.empty = {Batch({"n1"}, 2)}, .drain = {Batch({"n2"}, 2)}});
+  EXPECT_EQ(started.result, report::ScaleDownResult::kError);
+  executor.RunFor(seconds(30));
+  EXPECT_THAT(actuator->InProgress().empty, IsEmpty());
+  EXPECT_FALSE(Marked("n1"));
+  EXPECT_THAT(Machines(), SizeIs(2));
 }
 
 TEST_F(ActuatorTest, TheBatcherGathersWhatIsReadyWithinItsInterval) {

@@ -200,6 +200,12 @@ Task<void> Engine::ScaleDown(PassState& pass) {
   }
   if (act) {
     NodesToDelete nodes = down_.Choose(view);
+    for (const RemovableNode& shown : actuator_.LeaveOutShown(nodes)) {
+      down_.Holds({.node = shown.node,
+                   .reason = report::Unremovable::kNextPass,
+                   .detail = "a dry run, and its removal has been shown",
+                   .group = shown.group});
+    }
     std::vector<NodeAndGroup> wanted;
     for (const auto* list : {&nodes.empty, &nodes.drain}) {
       for (const RemovableNode& node : *list) wanted.emplace_back(node.node, node.group);

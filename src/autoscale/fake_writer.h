@@ -24,7 +24,10 @@ class FakeWriter final : public cluster::Writer {
 
   std::function<Status(const std::string& node)> on_change;
   std::function<Status(const std::string& pod)> on_evict;
-  std::function<std::vector<cluster::LivePod>(const std::string& node)> pods_on;  // null: unknown
+  std::function<Result<std::vector<cluster::LivePod>>(const std::string& node)>
+      pods_on;                                                                 // null: unknown
+  std::function<Result<cluster::LiveNode>(const std::string& node)> node_now;  // likewise
+  bool is_dry_run = false;
   std::map<std::string, std::string> where;  // pod: node; a pod that is evicted goes at once
   bool stays = false;                        // evictions are accepted, and nobody goes
 
@@ -51,6 +54,11 @@ class FakeWriter final : public cluster::Writer {
     if (!pods_on) co_return Unimplemented("nobody to ask");
     co_return pods_on(node);
   }
+  Task<Result<cluster::LiveNode>> NodeNow(std::string node) override {
+    if (!node_now) co_return Unimplemented("nobody to ask");
+    co_return node_now(node);
+  }
+  bool pretends() const override { return is_dry_run; }
   void Emit(cluster::Event event) override { events.push_back(std::move(event)); }
 
  private:

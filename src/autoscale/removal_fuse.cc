@@ -2,9 +2,39 @@
 
 #include <algorithm>
 
-#include "pack/pod_kinds.h"
+#include "autoscale/last_look.h"
 
 namespace coppice::autoscale {
+namespace {
+
+std::map<std::string, size_t> SizesOfWholeGroups(const CroppedDeletions& deletions) {
+  std::map<std::string, size_t> sizes;
+  for (const auto* batches : {&deletions.empty, &deletions.drain}) {
+    for (const DeletionBatch& batch : *batches) {
+      if (batch.whole_group > 0) sizes[batch.group] += batch.nodes.size();
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
+// All of the group or none of it, also where some of its nodes are empty and others are not.
+size_t RemovalFuse::KeepPartial(const Moment& moment, CroppedDeletions& deletions,
+                                const std::map<std::string, size_t>& before) {
+  const std::map<std::string, size_t> now = SizesOfWholeGroups(deletions);
+  size_t held = 0;
+  for (auto* batches : {&deletions.empty, &deletions.drain}) {
+    for (DeletionBatch& batch : *batches) {
+      if (batch.whole_group == 0 || now.at(batch.group) == before.at(batch.group)) continue;
+      for (const RemovableNode& node : batch.nodes)
+        moment.stays(node.node, "its group goes as a whole, and another node of it stays");
+      held += batch.nodes.size();
+      batch.nodes.clear();
+    }
+  }
+  return held;
+}
 
 void RemovalFuse::Removed(std::string_view node, TimePoint now) {
   if (empty_.erase(std::string(node)) != 0) return;
@@ -51,35 +81,27 @@ Task<std::set<std::string>> RemovalFuse::AskWhoIsEmpty(const Moment& moment,
   std::set<std::string> full;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!answers[i].ok()) continue;  // nobody to ask: the node counts as any other
-    const auto kept = std::ranges::find_if(*answers[i], [this](const cluster::LivePod& pod) {
-      return pod->metadata.unreadable ||
-             (!pod->metadata.deletion_timestamp && !pack::IsMirrorPod(*pod) &&
-              !pack::IsDaemonSetPod(*pod) &&
-              !pack::IsExpendable(*pod, options_.expendable_pods_priority_cutoff));
-    });
-    if (kept == answers[i]->end()) {
+    const cluster::LivePod kept = KeepsNode(*answers[i], options_);
+    if (kept == nullptr) {
       empty.insert(names[i]);
     } else {
       full.insert(names[i]);
       moment.stays(names[i], "the view shows it as empty, the API server has the pod " +
-                                 (*kept)->metadata.namespace_ + "/" + (*kept)->metadata.name);
+                                 kept->metadata.namespace_ + "/" + kept->metadata.name);
     }
   }
-  for (DeletionBatch& batch : batches) {
-    const size_t before = batch.nodes.size();
+  for (DeletionBatch& batch : batches)
     std::erase_if(batch.nodes, [&](const RemovableNode& n) { return full.contains(n.node); });
-    // All of the group or none of it.
-    if (batch.whole_group > 0 && batch.nodes.size() < before) batch.nodes.clear();
-  }
   co_return empty;
 }
 
 Task<void> RemovalFuse::Crop(Moment moment, CroppedDeletions& deletions) {
   if (!options_.deviations.fuses || (deletions.empty.empty() && deletions.drain.empty())) co_return;
+  const std::map<std::string, size_t> whole_groups = SizesOfWholeGroups(deletions);
   std::set<std::string> empty;
   if (!moment.stale) empty = co_await AskWhoIsEmpty(moment, deletions.empty);
+  size_t held = KeepPartial(moment, deletions, whole_groups);
   int allowed = Allowed(moment);
-  size_t held = 0;
   const std::string why = moment.stale ? "the view of the cluster is too old"
                                        : "enough nodes were removed in the last " +
                                              FormatGoDuration(options_.deviations.fuse_window);
@@ -102,10 +124,12 @@ Task<void> RemovalFuse::Crop(Moment moment, CroppedDeletions& deletions) {
         return true;
       });
     }
-    std::erase_if(batches, [](const DeletionBatch& batch) { return batch.nodes.empty(); });
   };
   crop(deletions.empty);
   crop(deletions.drain);
+  held += KeepPartial(moment, deletions, whole_groups);
+  for (auto* batches : {&deletions.empty, &deletions.drain})
+    std::erase_if(*batches, [](const DeletionBatch& batch) { return batch.nodes.empty(); });
   for (const DeletionBatch& batch : deletions.empty) {
     for (const RemovableNode& node : batch.nodes) {
       if (empty.contains(node.node)) empty_.insert(node.node);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -44,6 +45,10 @@ class RemovalFuse {
   Task<std::set<std::string>> AskWhoIsEmpty(const Moment& moment,
                                             std::vector<DeletionBatch>& batches);
   void ForgetOld(TimePoint now);
+  // Of groups that go whole (`before`: how many nodes of each there were) what is not whole any
+  // more stays; how many nodes that are.
+  static size_t KeepPartial(const Moment& moment, CroppedDeletions& deletions,
+                            const std::map<std::string, size_t>& before);
   int Allowed(const Moment& moment);
 
   const Options& options_;

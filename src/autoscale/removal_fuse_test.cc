@@ -109,6 +109,18 @@ TEST_F(RemovalFuseTest, AGroupThatGoesWholeDoesNotGoInPart) {
   EXPECT_EQ(GoEmpty(10, 10), 10u);
 }
 
+TEST_F(RemovalFuseTest, AGroupWhoseEmptyNodeStaysKeepsItsOccupiedOnes) {
+  writer.pods_on = [](const std::string&) {
+    return std::vector<cluster::LivePod>{Pod("ReplicaSet")};
+  };
+  EXPECT_EQ(Go({.empty = {Batch("e", 1, 2)}, .drain = {Batch("d", 1, 2)}}), 0u);
+  EXPECT_THAT(stays["d0"], HasSubstr("goes as a whole"));
+}
+
+TEST_F(RemovalFuseTest, AGroupWhoseOccupiedNodesAreTooManyKeepsItsEmptyOnes) {
+  EXPECT_EQ(Go({.empty = {Batch("e", 8, 16)}, .drain = {Batch("d", 8, 16)}}), 0u);
+}
+
 TEST_F(RemovalFuseTest, NothingGoesOnAStaleView) {
   writer.pods_on = [](const std::string&) { return std::vector<cluster::LivePod>{}; };
   EXPECT_EQ(Go({.empty = {Batch("e", 2)}, .drain = {Batch("d", 2)}}, true), 0u);

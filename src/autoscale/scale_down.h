@@ -46,6 +46,10 @@ struct RemovableNode {
   std::vector<cluster::PodIndex> on_completion;
   bool risky = false;  // its pods cannot all go at once under their budgets
   std::vector<cluster::NodeIndex> destinations = {};  // of to_reschedule, as the plan has it
+  // Of the node that the plan looked at, once it is chosen to go: a name may be somebody else's
+  // when its turn comes. "": not known.
+  std::string uid = {};
+  std::string provider_id = {};
 };
 
 struct NodesToDelete {

@@ -155,9 +155,13 @@ NodesToDelete ScaleDownPlanner::Choose(const View& view) {
     if (!node.on_completion.empty()) {
       Stays(node.node, Unremovable::kBlockedByOnCompletionPod,
             "waiting for pods to end by themselves");
-    } else {
-      (node.to_reschedule.empty() ? result.empty : result.drain).push_back(std::move(node));
+      continue;
     }
+    if (const cluster::NodePtr object = parts_.world.FindNode(node.node)) {
+      node.uid = object->metadata.uid;
+      node.provider_id = object->spec.provider_id;
+    }
+    (node.to_reschedule.empty() ? result.empty : result.drain).push_back(std::move(node));
   }
   return result;
 }

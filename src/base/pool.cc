@@ -14,6 +14,7 @@ namespace coppice {
 struct Pool::State {
   std::mutex mutex;
   std::condition_variable wake;
+  std::condition_variable over;  // a piece has ended
   std::deque<std::function<void()>> queue;
   size_t idle = 0;  // threads with nothing to do, those that have not started yet included
   size_t max_queued = 0;
@@ -33,6 +34,7 @@ struct Pool::State {
       work = nullptr;  // what it captured goes before the next piece starts, and outside the lock
       lock.lock();
       ++idle;
+      over.notify_all();
     }
   }
 };
@@ -70,6 +72,20 @@ Status Pool::Submit(std::function<void()> work) {
   }
   state_->wake.notify_one();
   return Status::Ok();
+}
+
+size_t Pool::Stop(Clock& clock, Deadline deadline) {
+  std::deque<std::function<void()>> forgotten;
+  std::unique_lock lock(state_->mutex);
+  state_->stopping = true;
+  forgotten.swap(state_->queue);
+  lock.unlock();
+  state_->wake.notify_all();
+  forgotten.clear();  // outside the lock: what it holds may do something
+  lock.lock();
+  const auto running = [this] { return state_->threads.size() - state_->idle; };
+  clock.WaitUntil(lock, state_->over, deadline.at, [&] { return running() == 0; });
+  return running();
 }
 
 size_t Pool::queued() const {

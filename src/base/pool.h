@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace coppice {
@@ -31,6 +32,9 @@ class Pool final : public Workers {
 
   Status Submit(std::function<void()> work) override;
   size_t queued() const;
+  // The end, with a limit: takes nothing more, forgets what has not begun, and waits for what runs.
+  // How many pieces still run at the deadline: what they use must outlive them.
+  size_t Stop(Clock& clock, Deadline deadline);
 
  private:
   struct State;

@@ -20,6 +20,26 @@ TEST(PoolTest, RunsEverythingBeforeItIsDestroyed) {
   EXPECT_EQ(done, 100);
 }
 
+TEST(PoolTest, StoppedItForgetsWhatHasNotBegunAndWaitsForWhatRuns) {
+  SystemClock clock;
+  std::latch begun(1);
+  std::latch go(1);
+  std::atomic<int> done = 0;
+  Pool pool(1, 10);
+  EXPECT_OK(pool.Submit([&] {
+    begun.count_down();
+    go.wait();
+    ++done;
+  }));
+  EXPECT_OK(pool.Submit([&] { done += 100; }));
+  begun.wait();
+  EXPECT_EQ(pool.Stop(clock, Deadline::In(clock, Duration::zero())), 1u) << "no time to wait";
+  go.count_down();
+  EXPECT_EQ(pool.Stop(clock, Deadline::Never()), 0u);
+  EXPECT_EQ(done, 1);
+  EXPECT_EQ(pool.Submit([] {}).code(), Code::kUnavailable);
+}
+
 TEST(PoolTest, RefusesWhatDoesNotFitIntoTheQueue) {
   std::latch go(1);
   std::atomic<int> done = 0;

@@ -101,6 +101,9 @@ class FakeNodeGroups final : public NodeGroups {
     return calls_;
   }
 
+  // Called before Refresh, Increase and Delete on their thread: a slow cloud. Set before use.
+  std::function<void(std::string_view method, Deadline deadline)> before;
+
   uint64_t Version() const override {
     const std::lock_guard lock(mutex_);
     return version_;
@@ -159,7 +162,8 @@ class FakeNodeGroups final : public NodeGroups {
     return group->options(defaults);
   }
 
-  Status Increase(std::string_view id, int delta, Deadline) override {
+  Status Increase(std::string_view id, int delta, Deadline deadline) override {
+    if (before) before("Increase", deadline);
     const std::lock_guard lock(mutex_);
     Group* group = TRY(Called("Increase", id, delta));
     if (delta <= 0) return InvalidArgument("delta must be positive");
@@ -177,7 +181,9 @@ class FakeNodeGroups final : public NodeGroups {
     TRY(Called("IncreaseAtomically", id, delta));
     return Unimplemented("use Increase");
   }
-  Status Delete(std::string_view id, const std::vector<NodeRef>& nodes, Deadline) override {
+  Status Delete(std::string_view id, const std::vector<NodeRef>& nodes,
+                Deadline deadline) override {
+    if (before) before("Delete", deadline);
     const std::lock_guard lock(mutex_);
     std::vector<std::string> ids;
     for (const NodeRef& node : nodes) ids.push_back(node.provider_id);
@@ -209,7 +215,8 @@ class FakeNodeGroups final : public NodeGroups {
   void TellNodes(const EachNode& nodes) override {
     if (on_tell_nodes) on_tell_nodes(nodes);
   }
-  Status Refresh(Deadline) override {
+  Status Refresh(Deadline deadline) override {
+    if (before) before("Refresh", deadline);
     const std::lock_guard lock(mutex_);
     return Note("Refresh");
   }

@@ -68,6 +68,7 @@ void World::ApplyHeld() {
   CHECK(snapshot_.forks() == 0);
   holds_ = false;
   for (auto& change : std::exchange(held_, {})) change();
+  for (auto& then : std::exchange(when_applied_, {})) then();
 }
 
 void World::UpsertNode(NodePtr node) {

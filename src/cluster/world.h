@@ -113,6 +113,8 @@ class World {
   void ApplyHeld();
   // Whether anything waits: then this is not the newest that is known.
   bool behind() const { return !held_.empty(); }
+  // Calls `then` once, at the end of the next ApplyHeld(): for who waits for the news.
+  void WhenApplied(std::function<void()> then) { when_applied_.push_back(std::move(then)); }
 
   void UpsertNode(NodePtr node);
   void DeleteNode(std::string_view name);
@@ -238,6 +240,7 @@ class World {
   bool taint_times_count_ = false;  // as the snapshot's shapes have it
   bool holds_ = false;
   std::vector<std::function<void()>> held_;
+  std::vector<std::function<void()>> when_applied_;
 };
 
 }  // namespace coppice::cluster

@@ -43,6 +43,7 @@ struct Event {
 };
 
 using LivePod = std::shared_ptr<const model::Pod>;
+using LiveNode = std::shared_ptr<const model::Node>;
 
 class Writer {
  public:
@@ -60,6 +61,13 @@ class Writer {
   virtual Task<Result<std::vector<LivePod>>> PodsOn(std::string node) {
     co_return Unimplemented("nobody to ask for the pods on " + node);
   }
+  // The node as it is right now. kNotFound: there is none of that name. Who has nobody to ask says
+  // so.
+  virtual Task<Result<LiveNode>> NodeNow(std::string node) {
+    co_return Unimplemented("nobody to ask for the node " + node);
+  }
+  // A dry run: what is asked for is told and not done, so that no view will ever show it.
+  virtual bool pretends() const { return false; }
   // Never fails the caller: an event that cannot be written is logged and dropped.
   virtual void Emit(Event event) = 0;
 };

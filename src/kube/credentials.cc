@@ -78,8 +78,11 @@ Result<ExecCredential> ParseExecCredential(std::string_view text, const ExecPlug
   return credential;
 }
 
-Credentials::Credentials(Parts parts) : parts_(std::move(parts)) {
+Credentials::Credentials(Parts parts) : parts_(std::move(parts)) { SetHeaders(); }
+
+void Credentials::SetHeaders() {
   const ConnectionConfig& config = parts_.config;
+  now_.headers.clear();
   if (config.impersonate) {
     const Impersonation& as = *config.impersonate;
     now_.headers.emplace_back("Impersonate-User", as.user);
@@ -101,45 +104,56 @@ void Credentials::Refused() {
   from_exec_.reset();
 }
 
-Status Credentials::ReadFiles() {
-  const ConnectionConfig& config = parts_.config;
-  ca_pem_ = config.ca_pem;
+Status Credentials::Replace(ConnectionConfig config) {
+  files_ = TRY(ReadFiles(config));
+  parts_.config = std::move(config);
+  from_exec_.reset();
+  now_.tls = nullptr;  // its name and its trust may be others, too
+  read_ = true;
+  read_at_ = parts_.executor.clock().Now();
+  SetHeaders();
+  return Status::Ok();
+}
+
+Result<Credentials::Material> Credentials::ReadFiles(const ConnectionConfig& config) const {
+  Material read{config.ca_pem, config.cert_pem, config.key_pem, config.token};
   if (!config.ca_file.empty())
-    ca_pem_ = TRY(parts_.read_file(config.ca_file).Context("certificate authority"));
-  cert_pem_ = config.cert_pem;
-  key_pem_ = config.key_pem;
+    read.ca_pem = TRY(parts_.read_file(config.ca_file).Context("certificate authority"));
   if (!config.cert_file.empty())
-    cert_pem_ = TRY(parts_.read_file(config.cert_file).Context("client certificate"));
+    read.cert_pem = TRY(parts_.read_file(config.cert_file).Context("client certificate"));
   if (!config.key_file.empty())
-    key_pem_ = Secret(TRY(parts_.read_file(config.key_file).Context("client key")));
-  token_ = config.token;
+    read.key_pem = Secret(TRY(parts_.read_file(config.key_file).Context("client key")));
   if (!config.token_file.empty()) {
     const std::string text = TRY(parts_.read_file(config.token_file).Context("token file"));
-    token_ = Secret(std::string(Trim(text)));
-    if (token_.empty()) return FailedPrecondition(config.token_file + ": is empty");
+    read.token = Secret(std::string(Trim(text)));
+    if (read.token.empty()) return FailedPrecondition(config.token_file + ": is empty");
   }
-  return Status::Ok();
+  return read;
 }
 
 Task<Status> Credentials::RefreshExec() {
   // One run serves everybody who waits for it.
   while (running_) co_await parts_.executor.Sleep(kPluginPoll);
+  if (!parts_.config.exec) co_return Status::Ok();  // replaced meanwhile
   const TimePoint now = parts_.executor.clock().Now();
   if (from_exec_ && (!from_exec_->expires || *from_exec_->expires - kBeforeExpiry > now))
     co_return Status::Ok();
   running_ = true;
   Promise<Result<std::string>> promise(parts_.executor);
+  const ExecPlugin plugin = *parts_.config.exec;
   const Status submitted =
-      parts_.workers.Submit([promise, run = parts_.run_plugin, plugin = *parts_.config.exec,
-                             config = parts_.config] { promise.Set(run(plugin, config)); });
+      parts_.workers.Submit([promise, run = parts_.run_plugin, plugin, config = parts_.config] {
+        promise.Set(run(plugin, config));
+      });
   if (!submitted.ok()) {
     running_ = false;
     co_return submitted;
   }
   const Result<std::string> printed = co_await promise.future();
   running_ = false;
+  if (parts_.config.exec != plugin) co_return co_await RefreshExec();  // replaced meanwhile
   if (!printed.ok()) co_return printed.status();
-  auto credential = ParseExecCredential(*printed, *parts_.config.exec);
+  auto credential = ParseExecCredential(*printed, plugin);
   if (!credential.ok()) co_return credential.status();
   from_exec_ = *std::move(credential);
   co_return Status::Ok();
@@ -148,18 +162,23 @@ Task<Status> Credentials::RefreshExec() {
 Task<Result<RequestIdentity>> Credentials::Get() {
   const TimePoint now = parts_.executor.clock().Now();
   if (!read_ || now - read_at_ >= kReadAgain) {
-    const Status status = ReadFiles();
+    auto files = ReadFiles(parts_.config);
     // A file that is being replaced is not a reason to forget the one before.
-    if (!status.ok() && !now_.tls) co_return status;
-    if (status.ok()) read_ = true;
+    if (!files.ok() && !now_.tls) co_return files.status();
+    if (files.ok()) {
+      files_ = *std::move(files);
+      read_ = true;
+    }
     read_at_ = now;
   }
-  Secret token = token_;
-  std::string cert = cert_pem_;
-  Secret key = key_pem_;
   if (parts_.config.exec) {
     const Status refreshed = co_await RefreshExec();
     if (!refreshed.ok()) co_return refreshed;
+  }
+  Secret token = files_.token;
+  std::string cert = files_.cert_pem;
+  Secret key = files_.key_pem;
+  if (from_exec_) {
     if (!from_exec_->token.empty()) token = from_exec_->token;
     if (!from_exec_->cert_pem.empty()) {
       cert = from_exec_->cert_pem;
@@ -167,11 +186,11 @@ Task<Result<RequestIdentity>> Credentials::Get() {
     }
   }
   now_.bearer_token = token;
-  const bool same = now_.tls && now_.tls->ca_pem == ca_pem_ && now_.tls->cert_pem == cert &&
+  const bool same = now_.tls && now_.tls->ca_pem == files_.ca_pem && now_.tls->cert_pem == cert &&
                     now_.tls->key_pem == key;
   if (!same) {
     net::TlsIdentity tls;
-    tls.ca_pem = ca_pem_;
+    tls.ca_pem = files_.ca_pem;
     tls.cert_pem = cert;
     tls.key_pem = key;
     tls.server_name = parts_.config.tls_server_name;

@@ -55,19 +55,27 @@ class Credentials {
   Task<Result<RequestIdentity>> Get();
   // The server said 401: do not offer the same again.
   void Refused();
+  // From now on these, for the same server. A file that they name and that cannot be read keeps
+  // the old ones.
+  Status Replace(ConnectionConfig config);
 
  private:
-  Status ReadFiles();
+  // What the files hold.
+  struct Material {
+    std::string ca_pem;
+    std::string cert_pem;
+    Secret key_pem;
+    Secret token;
+  };
+  Result<Material> ReadFiles(const ConnectionConfig& config) const;
+  void SetHeaders();
   Task<Status> RefreshExec();
 
   Parts parts_;
   RequestIdentity now_;
   bool read_ = false;
   TimePoint read_at_;
-  std::string ca_pem_;
-  std::string cert_pem_;
-  Secret key_pem_;
-  Secret token_;
+  Material files_;
   std::optional<ExecCredential> from_exec_;
   bool running_ = false;  // a plug-in, for somebody else's request
 };

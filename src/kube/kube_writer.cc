@@ -48,7 +48,10 @@ Task<Result<Answer>> KubeWriter::Fenced(Request request, Duration timeout) {
   request.guard = fence_.may_write;
   Deadline deadline = Deadline::In(client_.executor().clock(), timeout);
   if (fence_.within) deadline = fence_.within(deadline);
-  co_return co_await client_.Send(std::move(request), deadline);
+  ++under_way_;
+  Result<Answer> answer = co_await client_.Send(std::move(request), deadline);
+  --under_way_;
+  co_return answer;
 }
 
 Task<Status> KubeWriter::ChangeNode(std::string node, cluster::NodeChange change) {
@@ -123,6 +126,17 @@ Task<Result<std::vector<cluster::LivePod>>> KubeWriter::PodsOn(std::string node)
   });
   if (!read.ok()) co_return read.status();
   co_return pods;
+}
+
+Task<Result<cluster::LiveNode>> KubeWriter::NodeNow(std::string node) {
+  Request request;
+  request.path = "/api/v1/nodes/" + net::PercentEncode(node);
+  request.accept = std::string(kProtobuf) + "," + std::string(kJson);
+  request.limited = false;  // as for the pods on it
+  const Deadline deadline = Deadline::In(client_.executor().clock(), kWriteTimeout);
+  CO_TRY(const Answer answer, co_await client_.Get(std::move(request), deadline));
+  CO_TRY(model::Node found, wire::FromBytes<model::Node>(answer.body));
+  co_return cluster::LiveNode(std::make_shared<const model::Node>(std::move(found)));
 }
 
 void KubeWriter::Emit(cluster::Event event) {

@@ -37,7 +37,11 @@ class KubeWriter final : public cluster::Writer {
   Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;
   Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
   Task<Result<std::vector<cluster::LivePod>>> PodsOn(std::string node) override;
+  Task<Result<cluster::LiveNode>> NodeNow(std::string node) override;
   void Emit(cluster::Event event) override;
+
+  // Writes that have not been answered yet.
+  size_t under_way() const { return under_way_; }
 
   // Told how each eviction was answered.
   std::function<void(const Status&)> on_eviction;
@@ -58,6 +62,7 @@ class KubeWriter final : public cluster::Writer {
   Client& client_;
   EventSender& events_;
   Fence fence_;
+  size_t under_way_ = 0;
   // Of the ConfigMap that was written last: events about it point to it.
   std::string map_name_;
   std::string map_uid_;

@@ -133,6 +133,61 @@ TEST(CredentialsTest, ARotatedTokenFileIsNoticedAndARefusalReadsItAtOnce) {
   EXPECT_EQ(now(), "three");
 }
 
+// SIGHUP.
+TEST(CredentialsTest, NewOnesReplaceTheOldOnlyIfAllOfTheirFilesCanBeRead) {
+  FakeClock clock;
+  Executor executor(clock);
+  InlineWorkers workers;
+  std::map<std::string, std::string> files = {{"/token", "one"}, {"/ca", "authority"}};
+  ConnectionConfig config;
+  config.token_file = "/token";
+  config.ca_file = "/ca";
+  Credentials credentials({.config = config,
+                           .executor = executor,
+                           .workers = workers,
+                           .read_file = [&](const std::string& path) -> Result<std::string> {
+                             if (!files.contains(path)) return NotFound(path);
+                             return files[path];
+                           }});
+  const auto now = [&] { return MustValue(executor.BlockOn(credentials.Get())); };
+  EXPECT_EQ(now().bearer_token.Reveal(), "one");
+  files["/ca"] = "another authority";
+  ConnectionConfig broken = config;
+  broken.token_file = "/absent";
+  EXPECT_EQ(credentials.Replace(broken).code(), Code::kNotFound);
+  EXPECT_EQ(now().bearer_token.Reveal(), "one");
+  EXPECT_EQ(now().tls->ca_pem, "authority") << "all of the old, and nothing of the new";
+  files["/two"] = "two";
+  ConnectionConfig good = config;
+  good.token_file = "/two";
+  good.impersonate = Impersonation{.user = "somebody"};
+  EXPECT_TRUE(credentials.Replace(good).ok());
+  EXPECT_EQ(now().bearer_token.Reveal(), "two");
+  EXPECT_EQ(now().tls->ca_pem, "another authority");
+  EXPECT_EQ(now().headers.size(), 1u);
+}
+
+TEST(CredentialsTest, APluginThatWasReplacedWhileItRanIsNotBelieved) {
+  FakeClock clock{TimePoint()};
+  Executor executor(clock);
+  InlineWorkers workers;
+  ConnectionConfig config;
+  config.exec = ExecPlugin{.command = "x", .api_version = "client.authentication.k8s.io/v1"};
+  Credentials* running = nullptr;
+  Credentials credentials(
+      {.config = config,
+       .executor = executor,
+       .workers = workers,
+       .run_plugin = [&](const ExecPlugin&, const ConnectionConfig&) -> Result<std::string> {
+         ConnectionConfig other;
+         other.token = Secret("other");
+         EXPECT_TRUE(running->Replace(other).ok());
+         return std::string("never read");
+       }});
+  running = &credentials;
+  EXPECT_EQ(MustValue(executor.BlockOn(credentials.Get())).bearer_token.Reveal(), "other");
+}
+
 TEST(CredentialsTest, AnExecPluginIsRunAgainWhenItsCredentialExpires) {
   FakeClock clock{TimePoint()};
   Executor executor(clock);

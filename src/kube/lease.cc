@@ -42,7 +42,10 @@ Status LeaderLease::MayWrite() const {
                             options_.name);
 }
 
-Deadline LeaderLease::Within(Deadline deadline) const { return deadline.Earlier({until()}); }
+Deadline LeaderLease::Within(Deadline deadline) const {
+  const Duration left = Duration(ours_until_.load()) - options_.since_boot();
+  return deadline.Earlier({client_.executor().clock().Now() + left});
+}
 
 LeaseRecord ReadLease(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
@@ -89,7 +92,7 @@ Request LeaderLease::PutRequest(const LeaseRecord& record) const {
   return request;
 }
 
-Task<Result<bool>> LeaderLease::Write(Request request, LeaseRecord record, TimePoint began) {
+Task<Result<bool>> LeaderLease::Write(Request request, LeaseRecord record, Duration began) {
   const Deadline deadline = Deadline::In(client_.executor().clock(), request.timeout);
   CO_TRY(const Answer answer, co_await client_.Send(std::move(request), deadline));
   // Somebody was faster. What he wrote is seen in the next round.
@@ -101,14 +104,12 @@ Task<Result<bool>> LeaderLease::Write(Request request, LeaseRecord record, TimeP
   See(answer.body);
   // Not what the answer says: what we asked for, counted from before we asked.
   if (record.holder == options_.identity)
-    ours_until_ = (began + std::chrono::seconds(record.duration_seconds) - kMargin)
-                      .time_since_epoch()
-                      .count();
+    ours_until_ = (began + std::chrono::seconds(record.duration_seconds) - kMargin).count();
   co_return true;
 }
 
 Task<Result<bool>> LeaderLease::TryOnce(Duration timeout) {
-  const TimePoint began = client_.executor().clock().Now();
+  const Duration began = options_.since_boot();
   const bool renewing = leads() && seen_.holder == options_.identity && !raw_.empty();
   if (!renewing) {  // while we lead, nobody else writes it: the read is saved
     Request get;
@@ -203,7 +204,7 @@ Task<void> LeaderLease::Release() {
   record.transitions = seen_.transitions;
   Request put = PutRequest(record);
   put.timeout = std::chrono::seconds(3);
-  const Result<bool> done = co_await Write(std::move(put), record, TimePoint());
+  const Result<bool> done = co_await Write(std::move(put), record, Duration());
   if (!done.ok()) log_.Warning("the lease could not be released", {{"error", done.status()}});
 }
 

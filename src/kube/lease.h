@@ -3,7 +3,8 @@
 //
 // Beside the election it is the fence: nothing is written unless the lease is ours right now, and
 // what is written ends before the lease could be somebody else's. The lease counts from before its
-// renewal was sent, on our own clock, so that a slow answer shortens it rather than stretches it.
+// renewal was sent, on our own clock, so that a slow answer shortens it rather than stretches it;
+// and on one that counts on while the machine sleeps, for the others do not wait for us to wake up.
 //
 // Decision thread, but for the fence, which any thread may ask.
 
@@ -13,6 +14,7 @@
 #include <functional>
 #include <string>
 
+#include "base/boot_time.h"
 #include "base/log.h"
 #include "kube/client.h"
 
@@ -25,6 +27,7 @@ struct LeaseOptions {
   Duration lease_duration = std::chrono::seconds(15);
   Duration renew_deadline = std::chrono::seconds(10);
   Duration retry_period = std::chrono::seconds(2);
+  BootTime since_boot = SinceBoot;  // what the fence goes by
 };
 
 // What a Lease's JSON says; the empty record for anything else.
@@ -53,7 +56,7 @@ class LeaderLease {
   Task<void> Release();
 
   // The fence: any thread.
-  bool leads() const { return client_.executor().clock().Now() < until(); }
+  bool leads() const { return options_.since_boot().count() < ours_until_; }
   // OK, or why nothing may be written now.
   Status MayWrite() const;
   // `deadline`, but before the lease ends.
@@ -64,9 +67,8 @@ class LeaderLease {
  private:
   // One round: true if the lease is ours now.
   Task<Result<bool>> TryOnce(Duration timeout);
-  Task<Result<bool>> Write(Request request, LeaseRecord record, TimePoint began);
+  Task<Result<bool>> Write(Request request, LeaseRecord record, Duration began);
   void See(std::string_view body);
-  TimePoint until() const { return TimePoint(Duration(ours_until_.load())); }
   void GiveUp() { ours_until_ = 0; }
   Request PutRequest(const LeaseRecord& record) const;
 
@@ -77,7 +79,7 @@ class LeaderLease {
   std::string raw_;  // the whole object as the server has it: what we do not know survives
   LeaseRecord seen_;
   TimePoint seen_at_;                    // when `seen_` last changed, on our clock
-  std::atomic<int64_t> ours_until_ = 0;  // nanoseconds since 1970; 0: not ours
+  std::atomic<int64_t> ours_until_ = 0;  // nanoseconds since boot; 0: not ours
 };
 
 }  // namespace coppice::kube

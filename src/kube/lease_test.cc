@@ -65,6 +65,43 @@ TEST(LeaseTest, WhoCannotRenewLeadsNoMoreBeforeTheLeaseEnds) {
   EXPECT_FALSE(a.MayWrite().ok());
 }
 
+// The monotonic clock stands still in suspend, the lease does not.
+TEST(LeaseTest, WhoSleptLongerThanTheLeaseMayNotWriteBeforeItHasRenewed) {
+  TestRig rig;
+  std::atomic<int64_t> slept = 0;
+  LeaseOptions options = Options("a");
+  options.since_boot = [&] { return SinceBoot() + Duration(slept.load()); };
+  LeaderLease a(options, *rig.client, rig.log);
+  bool leads = false, lost = false;
+  rig.executor.Spawn(AcquireAndHold(a, leads, lost));
+  ASSERT_TRUE(rig.Until([&] { return leads; }));
+  EXPECT_TRUE(a.MayWrite().ok());
+  slept = Duration(std::chrono::hours(1)).count();
+  EXPECT_FALSE(a.MayWrite().ok());
+  EXPECT_TRUE(a.Within(Deadline::Never()).Passed(rig.clock));
+  // Nobody has taken it meanwhile: it is renewed, and all is well again.
+  ASSERT_TRUE(rig.Until([&] { return a.MayWrite().ok(); }));
+  EXPECT_FALSE(lost);
+  EXPECT_LE(a.Within(Deadline::Never()).at, rig.clock.Now() + std::chrono::seconds(1));
+}
+
+TEST(LeaseTest, WhoSleptWhileAnotherTookTheLeaseWritesNothingAndEnds) {
+  TestRig rig;
+  std::atomic<int64_t> slept = 0;
+  LeaseOptions options = Options("a");
+  options.since_boot = [&] { return SinceBoot() + Duration(slept.load()); };
+  LeaderLease a(options, *rig.client, rig.log);
+  bool leads = false, lost = false;
+  rig.executor.Spawn(AcquireAndHold(a, leads, lost));
+  ASSERT_TRUE(rig.Until([&] { return leads; }));
+  rig.server.Put(kLeases, "Lease", "lease",
+                 {{"spec", {{"holderIdentity", "b"}, {"leaseDurationSeconds", 15}}}}, "ns");
+  slept = Duration(std::chrono::hours(1)).count();
+  EXPECT_FALSE(a.MayWrite().ok());
+  ASSERT_TRUE(rig.Until([&] { return lost; }));
+  EXPECT_EQ(SpecOf(rig)["holderIdentity"], "b");
+}
+
 TEST(LeaseTest, ADeadHoldersLeaseIsTakenWhenItHasNotMovedForItsTime) {
   TestRig rig;
   rig.server.Put(kLeases, "Lease", "lease",

@@ -78,6 +78,12 @@ Task<Result<std::vector<cluster::LivePod>>> Api::PodsOn(std::string node) {
   co_return pods;
 }
 
+Task<Result<cluster::LiveNode>> Api::NodeNow(std::string node) {
+  const cluster::NodePtr object = cluster_.objects().FindNode(node);
+  if (object == nullptr) co_return NotFound("there is no node " + node);
+  co_return object;
+}
+
 void Api::Emit(cluster::Event event) {
   if (hooks.event) hooks.event(event);
 }

@@ -30,6 +30,7 @@ class Api final : public cluster::Writer {
   Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;
   Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
   Task<Result<std::vector<cluster::LivePod>>> PodsOn(std::string node) override;
+  Task<Result<cluster::LiveNode>> NodeNow(std::string node) override;
   void Emit(cluster::Event event) override;
 
  private:

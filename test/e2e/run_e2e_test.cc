@@ -14,6 +14,7 @@
 #include "rpc/node_group_server.h"
 #include "test/e2e/child.h"
 #include "test/e2e/played_cloud.h"
+#include "test/support/api_kinds.h"
 #include "test/support/fake_api_server.h"
 #include "test/support/must.h"
 #include "test/support/test_certificates.h"
@@ -40,30 +41,7 @@ class RunE2eTest : public testing::Test {
                "current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\n"
                "clusters: [{name: c, cluster: {server: '" +
                    api_.url() + "'}}]\n");
-    // Kinds that the fake has never seen have no name there: one of each.
-    const std::vector<std::pair<std::string, std::string>> kinds = {
-        {"/apis/policy/v1/poddisruptionbudgets", "PodDisruptionBudget"},
-        {"/apis/apps/v1/daemonsets", "DaemonSet"},
-        {"/apis/apps/v1/replicasets", "ReplicaSet"},
-        {"/apis/apps/v1/statefulsets", "StatefulSet"},
-        {"/api/v1/replicationcontrollers", "ReplicationController"},
-        {"/apis/batch/v1/jobs", "Job"},
-        {"/api/v1/namespaces", "Namespace"},
-        {"/api/v1/services", "Service"},
-        {"/api/v1/persistentvolumeclaims", "PersistentVolumeClaim"},
-        {"/api/v1/persistentvolumes", "PersistentVolume"},
-        {"/apis/storage.k8s.io/v1/storageclasses", "StorageClass"},
-        {"/apis/storage.k8s.io/v1/csinodes", "CSINode"},
-        {"/apis/storage.k8s.io/v1/csidrivers", "CSIDriver"},
-        {"/apis/storage.k8s.io/v1/csistoragecapacities", "CSIStorageCapacity"},
-        {"/apis/storage.k8s.io/v1/volumeattachments", "VolumeAttachment"},
-        {"/api/v1/configmaps", "ConfigMap"},
-        {kNodes, "Node"},
-        {kPods, "Pod"}};
-    for (const auto& [path, kind] : kinds) {
-      api_.Put(path, kind, "first", Json::object(), "x");
-      api_.Delete(path, "first", "x");
-    }
+    KnowAllKinds(api_);
     cloud_ = std::make_unique<PlayedCloud>(dir_.At("kubeconfig"), std::chrono::milliseconds(200));
   }
 
@@ -240,6 +218,62 @@ TEST_F(RunE2eTest, DryRunTouchesNothingAndSaysWhatItWouldDo) {
   EXPECT_EQ(coppice->Wait(), 0);
   for (const char* method : {"POST", "PUT", "PATCH", "DELETE"})
     EXPECT_EQ(api_.Count(method, ""), 0u) << method;
+}
+
+TEST_F(RunE2eTest, DryRunShowsARemovalToItsEndAndOnce) {
+  {
+    const auto coppice = Start("a", {"--scale-down-enabled=false"});
+    AddPods(3);
+    ASSERT_TRUE(Until([&] {
+      Schedule(3);
+      return Running(3) == 3;
+    })) << coppice->output();
+    coppice->Signal(SIGTERM);
+    ASSERT_EQ(coppice->Wait(), 0);
+  }
+  api_.Delete(kPods, "web-1", "default");
+  api_.Delete(kPods, "web-2", "default");
+  // A second node, so that the pod of the first has somewhere to go.
+  Json other = api_.Get(kNodes, cloud_->emulator().server_names().at(0));
+  other["metadata"] = {{"name", "other"}, {"labels", other["metadata"]["labels"]}};
+  other["spec"] = Json::object();
+  api_.Put(kNodes, "Node", "other", other);
+  std::map<std::string, size_t> writes;
+  for (const char* method : {"POST", "PUT", "PATCH", "DELETE"})
+    writes[method] = api_.Count(method, "");
+  const auto coppice = Start("b", {"--dry-run"});
+  const auto count = [&](const std::string& text) {
+    size_t times = 0;
+    const std::string output = coppice->output();
+    for (size_t at = output.find(text); at != std::string::npos; at = output.find(text, at + 1))
+      ++times;
+    return times;
+  };
+  ASSERT_TRUE(coppice->WaitForLine("removal ended").has_value()) << coppice->output();
+  EXPECT_EQ(count("a pod would have been evicted"), 1u) << coppice->output();
+  EXPECT_EQ(count("the cloud would have been changed"), 1u) << coppice->output();
+  EXPECT_GE(count("ToBeDeletedByClusterAutoscaler"), 1u);
+  clock_.SleepFor(std::chrono::seconds(4));  // many passes
+  EXPECT_EQ(count("removal ended"), 1u) << coppice->output();
+  EXPECT_EQ(count("the cloud would have been changed"), 1u) << coppice->output();
+  EXPECT_EQ(cloud_->servers(), 1u);
+  coppice->Signal(SIGTERM);
+  EXPECT_EQ(coppice->Wait(), 0);
+  for (const auto& [method, before] : writes) EXPECT_EQ(api_.Count(method, ""), before) << method;
+}
+
+TEST_F(RunE2eTest, SighupReadsFilesAgainAndDoesNotEndTheProcess) {
+  const auto coppice = Start("a");
+  ASSERT_TRUE(coppice->WaitForLine("the view of the cluster is complete").has_value());
+  coppice->Signal(SIGHUP);
+  ASSERT_TRUE(coppice->WaitForLine("credentials for the API server are read again").has_value());
+  dir_.Write("kubeconfig", "clusters: [");
+  coppice->Signal(SIGHUP);
+  ASSERT_TRUE(coppice->WaitForLine("the old ones stay in use").has_value());
+  AddPods(3);
+  EXPECT_TRUE(Until([&] { return cloud_->servers() == 1; })) << coppice->output();
+  coppice->Signal(SIGTERM);
+  EXPECT_EQ(coppice->Wait(), 0);
 }
 
 TEST_F(RunE2eTest, AnotherTakesOverWhenTheLeaderIsKilled) {

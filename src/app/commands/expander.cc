@@ -34,7 +34,11 @@ int RunExpander(const std::vector<std::string>& args, Plugins& plugins) {
     return 1;
   }
   log.Info("serving", {{"port", (*host)->port()}, {"http_port", (*host)->http_port()}});
-  while (!signals.Wait(std::chrono::seconds(1))) (*host)->Tick();
+  for (Signal came = Signal::kNone; came != Signal::kStop;
+       came = signals.Wait(std::chrono::seconds(1))) {
+    if (came == Signal::kReload) (*host)->Reload();
+    (*host)->Tick();
+  }
   (*host)->Stop();
   log.Info("coppice expander ends");
   return 0;

@@ -32,7 +32,11 @@ int RunProvider(const ProviderCommand& command, Plugins& plugins) {
     return 1;
   }
   log.Info("serving", {{"port", (*provider)->port()}, {"http_port", (*provider)->http_port()}});
-  while (!signals.Wait(std::chrono::seconds(1))) (*provider)->Tick();
+  for (Signal came = Signal::kNone; came != Signal::kStop;
+       came = signals.Wait(std::chrono::seconds(1))) {
+    if (came == Signal::kReload) (*provider)->Reload();
+    (*provider)->Tick();
+  }
   return (*provider)->Stop().ok() ? 0 : 1;
 }
 

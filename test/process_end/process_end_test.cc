@@ -1,0 +1,232 @@
+// SIGTERM and a lost lease while the cloud works on a Refresh, an Increase or a Delete.
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <thread>
+
+#include "app/main.h"
+#include "app/plugins.h"
+#include "app/real_cluster.h"
+#include "app/restart_memory.h"
+#include "base/boot_time.h"
+#include "base/strings.h"
+#include "cloud/fake_node_groups.h"
+#include "cloud/node_groups_context.h"
+#include "test/e2e/child.h"
+#include "test/support/api_kinds.h"
+#include "test/support/must.h"
+#include "test/support/test_certificates.h"
+
+namespace coppice::test {
+namespace {
+
+using Json = FakeApiServer::Json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kNodes[] = "/api/v1/nodes";
+constexpr char kPods[] = "/api/v1/pods";
+constexpr char kLeases[] = "/apis/coordination.k8s.io/v1/leases";
+constexpr char kMaps[] = "/api/v1/configmaps";
+
+std::string Said(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+model::Node Template() {
+  model::Node node;
+  node.metadata.name = "template";
+  for (const char* resource : {"cpu", "memory", "pods"}) {
+    const int64_t amount = std::strcmp(resource, "memory") == 0 ? int64_t{8} << 30 : 8;
+    node.status.allocatable[resource] = model::Quantity::FromUnits(amount);
+    node.status.capacity[resource] = model::Quantity::FromUnits(amount);
+  }
+  node.status.conditions.push_back({.type = "Ready", .status = "True"});
+  return node;
+}
+
+// The autoscaler, in the child. Its provider is slow in HOLD_IN for HOLD_FOR milliseconds, with
+// HOLD_ON beyond any deadline.
+int RunChild(const std::vector<std::string>& args) {
+  app::Plugins plugins;
+  app::RegisterDiscoveredPlugins(plugins);
+  plugins.node_groups.Add(
+      "slow",
+      [](const cloud::NodeGroupsContext& context) -> Result<std::unique_ptr<cloud::NodeGroups>> {
+        auto groups = std::make_unique<cloud::FakeNodeGroups>();
+        groups->Add({.info = {.id = "pool", .min_size = 0, .max_size = 5},
+                     .target = 1,
+                     .instances = {{"fake://pool/1", cloud::InstanceState::kRunning, {}}},
+                     .node_template = std::make_shared<const model::Node>(Template())});
+        const auto times = std::make_shared<std::atomic<int>>(0);
+        groups->before = [&clock = context.clock, times, in = Said("HOLD_IN"),
+                          hold = milliseconds(std::stoi(Said("HOLD_FOR"))),
+                          on = !Said("HOLD_ON").empty()](std::string_view method, Deadline by) {
+          // Refresh is slow from the third pass on, for there is to be something to remember.
+          if (method != in || (in == "Refresh" && ++*times < 3)) return;
+          std::cerr << "inside " << method << "\n" << std::flush;
+          const TimePoint until = clock.Now() + hold;
+          clock.SleepUntil(on ? until : std::min(until, by.at));
+          std::cerr << "outside at " << SinceBoot().count() << "\n" << std::flush;
+        };
+        return std::unique_ptr<cloud::NodeGroups>(std::move(groups));
+      });
+  const auto flags = autoscale::ParseFlags(args);
+  if (!flags.ok()) {
+    std::cerr << flags.status().message() << "\n";
+    return 2;
+  }
+  return app::RunOnRealCluster(*flags, plugins, {.pass = seconds(3), .calls = seconds(2)});
+}
+
+class ProcessEndTest : public testing::TestWithParam<const char*> {
+ protected:
+  ProcessEndTest() {
+    dir_.Write("kubeconfig",
+               "current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\n"
+               "clusters: [{name: c, cluster: {server: '" +
+                   api_.url() + "'}}]\n");
+    KnowAllKinds(api_);
+    Json node = {{"metadata", {{"creationTimestamp", "2020-01-01T00:00:00Z"}}},
+                 {"spec", {{"providerID", "fake://pool/1"}}}};
+    for (const char* what : {"allocatable", "capacity"})
+      node["status"][what] = {{"cpu", "8"}, {"memory", "8Gi"}, {"pods", "8"}};
+    node["status"]["conditions"] = {
+        {{"type", "Ready"}, {"status", "True"}, {"lastTransitionTime", "2020-01-01T00:00:00Z"}}};
+    api_.Put(kNodes, "Node", "pool-1", node);
+  }
+
+  // Until it is inside the method that it is slow in.
+  void Start(const std::string& method, milliseconds hold, bool on = false) {
+    if (method == "Increase") AddPod();
+    child_ = std::make_unique<Child>(
+        std::vector<std::string>{
+            "/proc/self/exe", "--child", "--kubeconfig=" + dir_.At("kubeconfig"),
+            "--cloud-provider=slow", "--address=127.0.0.1:0", "--scan-interval=200ms",
+            "--scale-down-unneeded-time=1s", "--scale-down-delay-after-add=0s",
+            "--node-delete-delay-after-taint=100ms",
+            method == "Delete" ? "--v=4" : "--scale-down-enabled=false",
+            "--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=1s",
+            "--leader-elect-retry-period=200ms"},
+        std::map<std::string, std::string>{{"HOLD_IN", method},
+                                           {"HOLD_FOR", std::to_string(hold.count())},
+                                           {"HOLD_ON", on ? "yes" : ""},
+                                           {"COPPICE_LEASE_IDENTITY", "a"}});
+    ASSERT_TRUE(child_->WaitForLine("inside " + method).has_value()) << child_->output();
+  }
+  void AddPod() {
+    const std::string now = "2020-01-01T00:00:00Z";
+    Json pod;
+    pod["metadata"]["creationTimestamp"] = now;
+    pod["spec"]["containers"] = {{{"name", "c"}, {"resources", {{"requests", {{"cpu", "8"}}}}}}};
+    pod["status"] = {{"phase", "Pending"},
+                     {"conditions",
+                      {{{"type", "PodScheduled"},
+                        {"status", "False"},
+                        {"reason", "Unschedulable"},
+                        {"lastTransitionTime", now}}}}};
+    api_.Put(kPods, "Pod", "web", pod, "default");
+    pod["spec"]["nodeName"] = "pool-1";  // the one node is taken
+    pod["status"] = {{"phase", "Running"}};
+    api_.Put(kPods, "Pod", "other", pod, "default");
+  }
+  std::string Holder() {
+    return api_.Get(kLeases, "cluster-autoscaler", "kube-system")["spec"].value("holderIdentity",
+                                                                                "");
+  }
+  // When the lease had no holder any more; zero if the child ended with it.
+  Duration WatchRelease() {
+    const TimePoint give_up = clock_.Now() + seconds(60);
+    while (clock_.Now() < give_up) {
+      if (Holder().empty()) return SinceBoot();
+      if (kill(child_->pid(), 0) != 0) break;
+      clock_.SleepFor(milliseconds(5));
+    }
+    return Duration::zero();
+  }
+  // When the call was over.
+  Duration Outside() {
+    const std::string output = child_->output();
+    const size_t at = output.find("outside at ");
+    return at == std::string::npos ? Duration::zero()
+                                   : Duration(std::stoll(output.substr(at + 11)));
+  }
+
+  SystemClock clock_;
+  TempDirectory dir_;
+  FakeApiServer api_;
+  std::unique_ptr<Child> child_;
+};
+
+TEST_P(ProcessEndTest, ASignalWaitsForTheCallAndThenGivesTheLeaseAway) {
+  ASSERT_NO_FATAL_FAILURE(Start(GetParam(), milliseconds(1'500)));
+  const TimePoint signalled = clock_.Now();
+  child_->Signal(SIGTERM);
+  const Duration released = WatchRelease();
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+  EXPECT_GT(Outside(), Duration::zero()) << child_->output();
+  EXPECT_GE(released, Outside()) << child_->output();
+  // What the last pass knew, and later than the signal: the pass under way was finished.
+  const Json map = api_.Get(kMaps, "cluster-autoscaler-status", "kube-system");
+  ASSERT_FALSE(map.is_null());
+  const auto memory =
+      app::ParseMemory(map["metadata"]["annotations"].value(app::kMemoryAnnotation, ""));
+  ASSERT_TRUE(memory.ok()) << memory.status().message();
+  EXPECT_GE(memory->written, signalled - seconds(1)) << child_->output();
+}
+
+TEST_P(ProcessEndTest, ALostLeaseEndsTheProcessWithoutTouchingItAgain) {
+  ASSERT_NO_FATAL_FAILURE(Start(GetParam(), milliseconds(2'500)));
+  api_.Refuse({.path = "/apis/coordination", .status = 503, .body = "{}", .times = 100'000});
+  EXPECT_EQ(child_->Wait(), 1) << child_->output();
+  EXPECT_THAT(child_->output(), HasSubstr("leads no more"));
+  EXPECT_EQ(Holder(), "a");
+}
+
+INSTANTIATE_TEST_SUITE_P(During, ProcessEndTest, testing::Values("Refresh", "Increase", "Delete"),
+                         [](const auto& test) { return std::string(test.param); });
+
+// A cloud that keeps to no deadline: nobody waits for it for ever, and nobody else leads while it
+// may still be at work.
+TEST_F(ProcessEndTest, ACallThatDoesNotEndKeepsTheLeaseAndNotTheProcess) {
+  ASSERT_NO_FATAL_FAILURE(Start("Delete", milliseconds(60'000), true));
+  const TimePoint signalled = clock_.Now();
+  child_->Signal(SIGTERM);
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+  EXPECT_LT(clock_.Now() - signalled, seconds(30));
+  EXPECT_EQ(Holder(), "a");
+  EXPECT_THAT(child_->output(), HasSubstr("left to run out"));
+}
+
+TEST_F(ProcessEndTest, ARefreshThatDoesNotEndIsLeftBehindAndTheLeaseGivenAway) {
+  ASSERT_NO_FATAL_FAILURE(Start("Refresh", milliseconds(60'000), true));
+  child_->Signal(SIGTERM);
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+  EXPECT_EQ(Holder(), "");
+  EXPECT_THAT(child_->output(), HasSubstr("left behind"));
+}
+
+TEST_F(ProcessEndTest, SighupDoesNotEndIt) {
+  ASSERT_NO_FATAL_FAILURE(Start("Refresh", milliseconds(10)));
+  child_->Signal(SIGHUP);
+  EXPECT_TRUE(child_->WaitForLine("files are read again").has_value());
+  child_->Signal(SIGTERM);
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+}
+
+}  // namespace
+}  // namespace coppice::test
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--child") == 0)
+    return coppice::test::RunChild({argv + 2, argv + argc});
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}
