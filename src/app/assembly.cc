@@ -83,7 +83,8 @@ Result<std::unique_ptr<Assembly>> Assembly::Create(AssemblyParts parts) {
                                .log = parts.log,
                                .view_age = std::move(parts.view_age),
                                .first_of_tie = parts.first_of_tie,
-                               .processors = &assembled->processors});
+                               .processors = &assembled->processors,
+                               .wake = std::move(parts.wake)});
   return std::unique_ptr<Assembly>(std::move(assembled));
 }
 

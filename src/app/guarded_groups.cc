@@ -43,6 +43,7 @@ class GuardedGroups final : public cloud::NodeGroups {
     return groups_.PodPrice(pod, start, end);
   }
 
+  bool OrdersMayOverlap(std::string_view group) override { return groups_.OrdersMayOverlap(group); }
   Status Increase(std::string_view group, int delta, Deadline deadline) override {
     return Change("increase", group, delta, "", deadline,
                   [&](Deadline by) { return groups_.Increase(group, delta, by); });

@@ -335,6 +335,7 @@ Task<void> Actuator::DeleteMachines(std::vector<std::string> nodes, std::string 
     }
     std::erase_if(under_way_, [&](const auto& entry) { return entry.first == node; });
     outcomes_.push_back({node, "Ok", ""});
+    if (parts_.ended) parts_.ended();
   }
 }
 
@@ -349,6 +350,7 @@ Task<void> Actuator::Abort(std::string node, std::string group, bool drain, std:
   co_await Untaint(node);
   std::erase_if(under_way_, [&](const auto& entry) { return entry.first == node; });
   outcomes_.push_back({node, std::move(result), std::move(error)});
+  if (parts_.ended) parts_.ended();
   for (const std::string& other : others) {
     if (other == node) continue;
     co_await Abort(other, group, drain, "FailedToDelete",
@@ -356,13 +358,18 @@ Task<void> Actuator::Abort(std::string node, std::string group, bool drain, std:
   }
 }
 
-Task<void> Actuator::UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
+Task<bool> Actuator::UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
                                       std::vector<cluster::NodePtr> unneeded) {
   int calls = parts_.options.max_bulk_soft_taint_count;
-  if (calls == 0) co_return;
+  if (calls == 0) co_return false;
   const TimePoint deadline =
       parts_.executor.clock().Now() + parts_.options.max_bulk_soft_taint_time;
-  const auto within_budget = [&] { return calls > 0 && parts_.executor.clock().Now() < deadline; };
+  bool more = false;
+  const auto within_budget = [&] {
+    const bool within = calls > 0 && parts_.executor.clock().Now() < deadline;
+    more = more || !within;
+    return within;
+  };
   for (const cluster::NodePtr& node : needed) {
     if (HasToBeDeletedTaint(*node) || !HasTaint(*node, kDeletionCandidateTaint) || !within_budget())
       continue;
@@ -386,6 +393,7 @@ Task<void> Actuator::UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
         co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
     (void)ignored;
   }
+  co_return more;
 }
 
 Task<void> Actuator::CleanUp(std::vector<cluster::NodePtr> owned,

@@ -12,7 +12,7 @@ std::vector<cloud::NodeRef> Engine::WholeOrNothing(const std::string& group,
                                                    std::vector<cloud::NodeRef> nodes, bool& skip) {
   const cloud::ScalingOptions options = OptionsOf(group);
   if (!options.zero_or_max_node_scaling) return nodes;
-  const auto instances = parts_.groups.Instances(group);
+  const auto instances = groups_.Instances(group);
   if (!instances.ok() ||
       (instances->size() != nodes.size() && options.allow_non_atomic_scale_up_to_max)) {
     skip = true;
@@ -27,14 +27,14 @@ Task<void> Engine::RemoveLongUnregistered(PassState& pass) {
   // On a view that is behind, the very nodes that these machines became may be missing.
   const Deviations& fuses = parts_.options.deviations;
   if (fuses.fuses && parts_.view_age && parts_.view_age() > fuses.fuse_max_view_age) co_return;
-  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+  for (const cloud::GroupInfo& group : groups_.Groups()) {
     std::vector<cloud::NodeRef> machines;
     for (const auto& machine : state_.LongUnregistered(group.id, pass.now)) {
       machines.push_back({machine.id, machine.id, "unregistered"});
     }
     if (machines.empty()) continue;
     if (!parts_.options.force_delete_unregistered_nodes) {
-      const auto target = parts_.groups.TargetSize(group.id);
+      const auto target = groups_.TargetSize(group.id);
       if (!target.ok() || *target <= group.min_size) continue;
       const auto spare = static_cast<size_t>(*target - group.min_size);
       if (machines.size() > spare) machines.resize(spare);
@@ -59,7 +59,7 @@ Task<void> Engine::RemoveLongUnregistered(PassState& pass) {
 
 Task<void> Engine::DeleteFailedCreations(PassState&) {
   bool any = false;
-  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+  for (const cloud::GroupInfo& group : groups_.Groups()) {
     std::vector<cloud::NodeRef> machines;
     for (const auto& instance : state_.FailedInstances(group.id)) {
       machines.push_back({instance.id, instance.id, "create-error"});
@@ -83,7 +83,7 @@ Task<void> Engine::DeleteFailedCreations(PassState&) {
 // True: something was fixed, and the rest of the pass would work on wrong numbers.
 Task<bool> Engine::FixSizes(PassState& pass) {
   bool fixed = false;
-  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+  for (const cloud::GroupInfo& group : groups_.Groups()) {
     const auto wrong = state_.WrongSizeOf(group.id);
     if (!wrong || !(wrong->first_observed + OptionsOf(group.id).max_node_provision_time < pass.now))
       continue;

@@ -18,6 +18,9 @@ namespace coppice::autoscale {
 
 namespace {
 
+// Between two bulks of soft taints; each is bounded to spare the API server.
+constexpr Duration kNextTaints = std::chrono::seconds(1);
+
 // As Go's %v prints a float: the shortest digits that read back the same.
 std::string GoFloat(double value) {
   char buffer[64];
@@ -69,7 +72,7 @@ bool Engine::InCooldown(const PassState& pass) const {
 }
 
 // Upstream says no word about a node that is not needed while nothing is removed at all.
-void Engine::HoldInCooldown(const PassState& pass) {
+void Engine::HoldInCooldown(PassState& pass) {
   struct Wait {
     TimePoint until;
     const char* why;
@@ -81,7 +84,18 @@ void Engine::HoldInCooldown(const PassState& pass) {
         Wait{last_delete_ + parts_.options.scale_down_delay_after_delete, "after a deletion"}}) {
     if (wait.until > longest.until) longest = wait;
   }
+  if (!down_.Unneeded().empty()) pass.wake.At(longest.until, "the cool-down ends");
   down_.HoldUnneeded(longest.why, longest.until - pass.now, pass.now);
+}
+
+// --scale-down-delay-type-local.
+void Engine::NoteGroupDelays(PassState& pass) const {
+  const auto note = [&](const std::map<std::string, TimePoint>& since, Duration wait) {
+    for (const auto& [group, at] : since) pass.wake.At(at + wait, "the cool-down of a group ends");
+  };
+  note(group_scaled_up_, parts_.options.scale_down_delay_after_add);
+  note(group_scaled_down_, parts_.options.scale_down_delay_after_delete);
+  note(group_failed_, parts_.options.scale_down_delay_after_failure);
 }
 
 void Engine::HoldCropped(const std::vector<NodeAndGroup>& wanted, const CroppedDeletions& cropped) {
@@ -190,6 +204,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
   const bool cooldown = InCooldown(pass);
   const bool act = !cooldown && !candidates.empty();
   if (cooldown) HoldInCooldown(pass);
+  if (!delayed.empty()) NoteGroupDelays(pass);
   if (act && slots_.node_group_manager) {
     const auto gone = slots_.node_group_manager->RemoveUnneeded();
     if (!gone.ok()) {
@@ -210,7 +225,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     const auto facts_of = [&](std::string_view group) {
       GroupFacts facts;
       facts.all_or_nothing = OptionsOf(group).zero_or_max_node_scaling;
-      facts.target = parts_.groups.TargetSize(group).ok() ? *parts_.groups.TargetSize(group) : 0;
+      facts.target = groups_.TargetSize(group).ok() ? *groups_.TargetSize(group) : 0;
       const auto nodes_of = registered.find(group);
       facts.registered = nodes_of == registered.end() ? 0 : nodes_of->second;
       return facts;
@@ -284,7 +299,8 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     (is_unneeded ? unneeded : needed).push_back(of.node);
   }
   const Stopwatch tainting(parts_.executor.clock());
-  co_await actuator_.UpdateSoftTaints(std::move(needed), std::move(unneeded));
+  const bool more = co_await actuator_.UpdateSoftTaints(std::move(needed), std::move(unneeded));
+  if (more) pass.wake.In(kNextTaints, "nodes are still to be marked as unneeded or needed");
   tainting.Note(pass.report->took, "scaleDown:softTaintUnneeded");
 }
 
@@ -329,7 +345,7 @@ report::ClusterStatus Engine::Status(const PassState& pass) {
     ++candidates[group];
     ++status.candidates;
   }
-  for (const cloud::GroupInfo& info : parts_.groups.Groups()) {
+  for (const cloud::GroupInfo& info : groups_.Groups()) {
     if (slots_.async_node_groups && slots_.async_node_groups->IsUpcoming(info.id)) continue;
     report::GroupStatus group;
     group.group = info.id;
@@ -357,7 +373,18 @@ report::ClusterStatus Engine::Status(const PassState& pass) {
   return status;
 }
 
+void Engine::NoteDue(PassState& pass) {
+  state_.NoteDue(pass.wake);
+  down_.NoteDue(pass.wake);
+  fuse_.NoteDue(pass.wake);
+  if (!pass.pending.empty()) state_.NoteBackoffs(pass.wake);
+  if (pass.report->unprocessed_pods > 0) pass.wake.In(Duration(1), "pods were not looked at");
+  if (!pass.report->error.empty()) pass.wake.In(kTryAgain, "the pass failed");
+  pass.report->call_again = pass.wake.earliest();
+}
+
 void Engine::Finish(PassState& pass) {
+  NoteDue(pass);
   pass.report->status = Status(pass);
   if (!pass.scale_up_tried) TellScaleUp(pass);
   pass.report->scale_down.outcomes = actuator_.TakeOutcomes();

@@ -10,6 +10,12 @@ void RemovalFuse::Removed(std::string_view node, TimePoint now) {
   if (empty_.erase(std::string(node)) == 0) removals_.push_back(now);
 }
 
+void RemovalFuse::NoteDue(Wakeups& wake) const {
+  if (!holds_) return;
+  for (const TimePoint at : removals_)
+    wake.After(at + options_.deviations.fuse_window, "a fuse lets nodes go again");
+}
+
 int RemovalFuse::Allowed(const Moment& moment) {
   const Deviations& fuses = options_.deviations;
   std::erase_if(removals_, [&](TimePoint at) { return at + fuses.fuse_window < moment.now; });

@@ -163,6 +163,11 @@ Result<bool> CombinedNodeGroups::HasInstance(const NodeRef& node) {
   return false;
 }
 
+bool CombinedNodeGroups::OrdersMayOverlap(std::string_view group) {
+  const auto provider = RouteChange(group);
+  return provider.ok() && (*provider)->groups->OrdersMayOverlap(group);
+}
+
 Status CombinedNodeGroups::Increase(std::string_view group, int delta, Deadline deadline) {
   Provider* provider = TRY(RouteChange(group));
   return provider->groups->Increase(group, delta, deadline);
