@@ -84,7 +84,8 @@ Result<std::unique_ptr<Assembly>> Assembly::Create(AssemblyParts parts) {
                                .view_age = std::move(parts.view_age),
                                .oldest_kind = std::move(parts.oldest_kind),
                                .first_of_tie = parts.first_of_tie,
-                               .processors = &assembled->processors});
+                               .processors = &assembled->processors,
+                               .wake = std::move(parts.wake)});
   return std::unique_ptr<Assembly>(std::move(assembled));
 }
 

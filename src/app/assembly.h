@@ -37,6 +37,8 @@ struct AssemblyParts {
   // simulated clock nobody may wait for another thread: InlineWorkers.
   Workers* cloud_workers = nullptr;
   bool first_of_tie = false;  // no lot among equally good options
+  // What a pass left under way has ended (Engine::Parts::wake).
+  std::function<void()> wake = nullptr;
 };
 
 class Assembly {

@@ -3,70 +3,36 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cloud/node_groups_wrapper.h"
 
 namespace coppice::app {
 namespace {
 
-class GuardedGroups final : public cloud::NodeGroups {
+class GuardedGroups final : public cloud::NodeGroupsWrapper {
  public:
   GuardedGroups(cloud::NodeGroups& groups, Gate gate, const Log& log)
-      : groups_(groups), gate_(std::move(gate)), log_(log) {}
-
-  uint64_t Version() const override { return groups_.Version(); }
-  std::vector<cloud::GroupInfo> Groups() override { return groups_.Groups(); }
-  Result<std::optional<std::string>> GroupOf(const cloud::NodeRef& node) override {
-    return groups_.GroupOf(node);
-  }
-  Result<bool> HasInstance(const cloud::NodeRef& node) override {
-    return groups_.HasInstance(node);
-  }
-  Result<int> TargetSize(std::string_view group) override { return groups_.TargetSize(group); }
-  Result<std::vector<cloud::Instance>> Instances(std::string_view group) override {
-    return groups_.Instances(group);
-  }
-  Result<std::shared_ptr<const model::Node>> Template(std::string_view group) override {
-    return groups_.Template(group);
-  }
-  Result<std::optional<cloud::ScalingOptions>> Options(
-      std::string_view group, const cloud::ScalingOptions& defaults) override {
-    return groups_.Options(group, defaults);
-  }
-  void TellNodes(const cloud::EachNode& nodes) override { groups_.TellNodes(nodes); }
-  Status Refresh(Deadline deadline) override { return groups_.Refresh(deadline); }
-  std::string GpuLabel() override { return groups_.GpuLabel(); }
-  std::vector<std::string> GpuTypes() override { return groups_.GpuTypes(); }
-  void LearnPrices(const cloud::PriceQuestions& questions, Deadline deadline) override {
-    groups_.LearnPrices(questions, deadline);
-  }
-  Result<double> NodePrice(const cloud::NodeRef& node,
-                           const std::map<std::string, std::string>& labels, TimePoint start,
-                           TimePoint end) override {
-    return groups_.NodePrice(node, labels, start, end);
-  }
-  Result<double> PodPrice(const model::Pod& pod, TimePoint start, TimePoint end) override {
-    return groups_.PodPrice(pod, start, end);
-  }
+      : NodeGroupsWrapper(groups), gate_(std::move(gate)), log_(log) {}
 
   Status Increase(std::string_view group, int delta, Deadline deadline) override {
     return Change("increase", group, delta, "", deadline,
-                  [&](Deadline by) { return groups_.Increase(group, delta, by); });
+                  [&](Deadline by) { return inner().Increase(group, delta, by); });
   }
   Status IncreaseAtomically(std::string_view group, int delta, Deadline deadline) override {
     return Change("increase all or nothing", group, delta, "", deadline,
-                  [&](Deadline by) { return groups_.IncreaseAtomically(group, delta, by); });
+                  [&](Deadline by) { return inner().IncreaseAtomically(group, delta, by); });
   }
   Status Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes,
                 Deadline deadline) override {
     std::vector<std::string> names;
     for (const cloud::NodeRef& node : nodes) names.push_back(node.name);
     return Change("delete", group, -static_cast<int>(nodes.size()), Join(names, ","), deadline,
-                  [&](Deadline by) { return groups_.Delete(group, nodes, by); });
+                  [&](Deadline by) { return inner().Delete(group, nodes, by); });
   }
   Status DecreaseTarget(std::string_view group, int delta, Deadline deadline) override {
     return Change("decrease the target of", group, delta, "", deadline,
-                  [&](Deadline by) { return groups_.DecreaseTarget(group, delta, by); });
+                  [&](Deadline by) { return inner().DecreaseTarget(group, delta, by); });
   }
-  Status Cleanup() override { return gate_.dry_run ? Status::Ok() : groups_.Cleanup(); }
+  Status Cleanup() override { return gate_.dry_run ? Status::Ok() : inner().Cleanup(); }
 
  private:
   template <class Call>
@@ -90,7 +56,6 @@ class GuardedGroups final : public cloud::NodeGroups {
     return call(by);
   }
 
-  cloud::NodeGroups& groups_;
   Gate gate_;
   const Log& log_;
 };

@@ -9,6 +9,13 @@ namespace {
 constexpr Duration kNews = std::chrono::seconds(10);
 constexpr size_t kMaxRemembered = 200'000;
 
+// A Deployment that is scaled to nothing sends its pods away within a second or two: a pass every
+// half second follows them for four, and one per half scan interval a change that never ends.
+constexpr double kMostHasty = 8;
+constexpr Duration kBetweenHasty = std::chrono::milliseconds(500);
+// Passes that are hastened by changes leave at least so much of the thread to others.
+constexpr int kPauseOfPass = 10;
+
 const model::PodCondition* Scheduled(const model::Pod& pod) {
   const auto it =
       std::ranges::find(pod.status.conditions, "PodScheduled", &model::PodCondition::type);
@@ -21,9 +28,11 @@ LoopTrigger::LoopTrigger(const autoscale::FlagValues& flags)
     : scan_interval_(flags.options.scan_interval),
       frequent_(flags.frequent_loops_enabled),
       debounce_(flags.options.deviations.debounce_new_pods),
+      wakes_(flags.options.deviations.wake_when_due),
       quiet_(flags.options.deviations.new_pod_quiet),
       longest_wait_(flags.options.deviations.new_pod_wait),
-      bypassed_(flags.options.bypassed_scheduler_names) {}
+      bypassed_(flags.options.bypassed_scheduler_names),
+      hasty_(kMostHasty) {}
 
 bool LoopTrigger::PodSeen(const model::Pod& pod, TimePoint now) {
   if (!frequent_) return false;
@@ -46,29 +55,67 @@ bool LoopTrigger::PodSeen(const model::Pod& pod, TimePoint now) {
   return true;
 }
 
+bool LoopTrigger::Changed(TimePoint now) {
+  if (!wakes_) return false;
+  last_change_ = now;
+  if (changed_) return false;
+  changed_ = now;
+  return true;
+}
+
+bool LoopTrigger::Ended(TimePoint now) {
+  if (!wakes_) return false;
+  ended_ = now;
+  return true;
+}
+
 void LoopTrigger::PassEnded(const LastPass& pass) {
   // Compared with the start of the run before: after one productive pass two follow at once.
   const TimePoint previous = before_last_.value_or(TimePoint::max());
   productive_ = pass.last_scale_up >= previous || pass.last_scale_down >= previous;
   before_last_ = pass.began;
-  last_ = pass;
   // What came while the pass ran has not been seen by it as a whole: it counts again.
   if (first_nudge_ && *first_nudge_ <= pass.began) {
     first_nudge_ = last_nudge_ > pass.began ? std::optional(last_nudge_) : std::nullopt;
   }
+  if (ended_ && *ended_ <= pass.began) ended_.reset();
+  if (changed_ && *changed_ <= pass.began) {
+    hasty_ -= 1;
+    changed_ = last_change_ > pass.began ? std::optional(last_change_) : std::nullopt;
+  }
+  if (last_ && scan_interval_ > Duration::zero()) {
+    const std::chrono::duration<double> passed = pass.ended - last_->ended;
+    const std::chrono::duration<double> interval = scan_interval_;
+    hasty_ += 2 * passed.count() / interval.count();
+  }
+  hasty_ = std::clamp(hasty_, 0.0, kMostHasty);
+  last_ = pass;
 }
 
-TimePoint LoopTrigger::Due() const {
-  if (!last_) return TimePoint();  // the first one
-  if (frequent_ && productive_) return last_->ended;
-  TimePoint due = Later(last_->ended, scan_interval_);
-  if (frequent_ && last_->waits_for_quiet && debounce_) due = std::min(due, last_->ended + quiet_);
+report::CallAgain LoopTrigger::Next() const {
+  if (!last_) return {TimePoint(), "the first pass"};
+  if (frequent_ && productive_) return {last_->ended, "the last passes changed something"};
+  report::CallAgain next{Later(last_->ended, scan_interval_), "the scan interval"};
+  const auto hasten = [&](TimePoint at, std::string_view why) {
+    at = std::max(at, last_->ended);
+    if (at < next.at) next = {at, why};
+  };
   if (frequent_ && first_nudge_) {
-    const TimePoint settled =
-        debounce_ ? std::min(last_nudge_ + quiet_, *first_nudge_ + longest_wait_) : *first_nudge_;
-    due = std::min(due, std::max(settled, last_->ended));
+    hasten(
+        debounce_ ? std::min(last_nudge_ + quiet_, *first_nudge_ + longest_wait_) : *first_nudge_,
+        "pods are pending");
   }
-  return due;
+  if (frequent_ && last_->waits_for_quiet && debounce_)
+    hasten(last_->ended + quiet_, "pending pods are new");
+  if (!wakes_) return next;
+  if (last_->call_again) hasten(last_->call_again->at, last_->call_again->why);
+  if (ended_) hasten(*ended_, "what was under way has ended");
+  if (changed_ && hasty_ >= 1) {
+    const Duration pause =
+        std::max<Duration>(kBetweenHasty, kPauseOfPass * (last_->ended - last_->began));
+    hasten(std::max(*changed_ + quiet_, last_->ended + pause), "pods went or nodes changed");
+  }
+  return next;
 }
 
 }  // namespace coppice::app

@@ -44,7 +44,11 @@ Status ModelHost::Restart() {
                                          .metrics = parts_.metrics,
                                          .groups = next->groups.get(),
                                          .view_age = [view] { return view->age(); },
-                                         .cloud_workers = &workers_}));
+                                         .cloud_workers = &workers_,
+                                         .wake =
+                                             [this] {
+                                               if (on_wake) on_wake();
+                                             }}));
   if (const auto memory = ParseMemory(left_); memory.ok())
     next->assembly->engine().Recall(*memory, parts_.clock.Now());
   process_ = std::move(next);

@@ -47,6 +47,9 @@ class ModelHost {
   const cluster::World& world() const { return *process_->world; }
   int starts() const { return starts_; }
 
+  // What a pass left under way has ended.
+  std::function<void()> on_wake;
+
  private:
   // What a process has in memory. Destroyed from the end: first what is under way.
   struct Process {

@@ -134,6 +134,11 @@ class RealCluster {
     feed_->on_pending = [this](const model::Pod& pod) {
       if (trigger_.PodSeen(pod, clock_.Now())) Nudge();
     };
+    const auto changed = [this] {
+      if (trigger_.Changed(clock_.Now())) Nudge();
+    };
+    feed_->on_nodes = changed;
+    feed_->on_pod_gone = changed;
     return Serve();
   }
 
@@ -296,7 +301,11 @@ class RealCluster {
                         .metrics = metrics_,
                         .groups = guarded_.get(),
                         .view_age = [this] { return feed_->view_age(); },
-                        .oldest_kind = [this] { return feed_->oldest_kind(); }};
+                        .oldest_kind = [this] { return feed_->oldest_kind(); },
+                        .wake =
+                            [this] {
+                              if (trigger_.Ended(clock_.Now())) Nudge();
+                            }};
     auto assembly = Assembly::Create(std::move(parts));
     if (!assembly.ok()) co_return assembly.status();
     assembly_ = *std::move(assembly);
@@ -342,7 +351,10 @@ class RealCluster {
          .ended = ended,
          .last_scale_up = engine.last_scale_up(),
          .last_scale_down = engine.last_scale_down(),
-         .waits_for_quiet = report->scale_up.result == report::ScaleUpResult::kInCooldown});
+         .waits_for_quiet = report->scale_up.result == report::ScaleUpResult::kInCooldown,
+         .call_again = report->call_again});
+    const report::CallAgain next = trigger_.Next();
+    log_.Debug("next pass", {{"in", next.at - ended}, {"why", next.why}});
   }
 
   Task<void> UntilDue() {

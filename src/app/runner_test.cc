@@ -109,6 +109,70 @@ TEST(LoopTriggerTest, AProductivePassIsFollowedByTwoAtOnce) {
   EXPECT_EQ(trigger.Due(), third.ended + seconds(10));
 }
 
+TEST(LoopTriggerTest, APassIsFollowedWhenItWantsToBe) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  auto pass = rig.Idle(rig.start);
+  pass.call_again = {rig.start + seconds(3), "a timer"};
+  trigger.PassEnded(pass);
+  EXPECT_EQ(trigger.Due(), rig.start + seconds(3));
+  EXPECT_EQ(trigger.Next().why, "a timer");
+  pass.call_again = {rig.start + milliseconds(5), "it is over already"};
+  trigger.PassEnded(pass);
+  EXPECT_EQ(trigger.Due(), pass.ended);
+  rig.flags.options.deviations.wake_when_due = false;
+  LoopTrigger without = rig.Make();
+  without.PassEnded(pass);
+  EXPECT_EQ(without.Due(), pass.ended + seconds(10));
+}
+
+TEST(LoopTriggerTest, WhatWasUnderWayAndHasEndedIsFollowedAtOnce) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  trigger.PassEnded(rig.Idle(rig.start));
+  EXPECT_TRUE(trigger.Ended(rig.start + seconds(4)));
+  EXPECT_EQ(trigger.Due(), rig.start + seconds(4));
+  // One that ended while the pass ran may not have been seen by it.
+  auto pass = rig.Idle(rig.start + seconds(4));
+  trigger.Ended(pass.began + milliseconds(3));
+  trigger.PassEnded(pass);
+  EXPECT_EQ(trigger.Due(), pass.ended);
+  trigger.PassEnded(rig.Idle(pass.ended));
+  EXPECT_EQ(trigger.Due(), pass.ended + milliseconds(10) + seconds(10));
+}
+
+TEST(LoopTriggerTest, ChangesHastenAFewPassesInARow) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  trigger.PassEnded(rig.Idle(rig.start));
+  const TimePoint t = rig.start + seconds(4);
+  EXPECT_TRUE(trigger.Changed(t));
+  EXPECT_FALSE(trigger.Changed(t + milliseconds(20)));  // the pass is on its way
+  EXPECT_EQ(trigger.Due(), t + milliseconds(100));
+  // Pods that go all the time: eight passes half a second apart, then one in five seconds.
+  TimePoint now = trigger.Due();
+  std::vector<Duration> apart;
+  for (int i = 0; i < 12; ++i) {
+    trigger.PassEnded(rig.Idle(now));
+    trigger.Changed(now + milliseconds(11));
+    apart.push_back(trigger.Due() - now);
+    now = trigger.Due();
+  }
+  EXPECT_EQ(apart.front(), milliseconds(510));
+  EXPECT_EQ(std::ranges::count(apart, Duration(milliseconds(510))), 8);
+  EXPECT_EQ(apart.back(), milliseconds(10) + seconds(10));
+}
+
+TEST(LoopTriggerTest, ASlowPassLeavesRoomForOthers) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  auto pass = rig.Idle(rig.start);
+  pass.ended = pass.began + milliseconds(200);
+  trigger.PassEnded(pass);
+  trigger.Changed(pass.ended);
+  EXPECT_EQ(trigger.Due(), pass.ended + seconds(2));
+}
+
 TEST(HealthCheckTest, FollowsUpstreamsRules) {
   FakeClock clock;
   HealthCheck health({}, clock);

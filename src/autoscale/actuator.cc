@@ -295,6 +295,7 @@ Task<void> Actuator::DeleteMachines(std::vector<Ready> ready, std::string group)
     if (parts_.writer.pretends()) shown_.Add(node);
     std::erase_if(under_way_, [&](const auto& entry) { return entry.first == node; });
     outcomes_.push_back({node, "Ok", ""});
+    if (parts_.ended) parts_.ended();
   }
 }
 
@@ -313,6 +314,7 @@ Task<void> Actuator::Abort(Leaving leaving, AttemptPtr attempt, bool drain, std:
   co_await TakeMarkBack(leaving.node);
   std::erase_if(under_way_, [&](const auto& entry) { return entry.first == leaving.node; });
   outcomes_.push_back({leaving.node, std::move(result), std::move(error)});
+  if (parts_.ended) parts_.ended();
   for (Leaving& other : others) {
     co_await Abort(std::move(other), attempt, drain, "FailedToDelete", std::string(kOthersFailed));
   }

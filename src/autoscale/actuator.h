@@ -39,6 +39,8 @@ class Actuator {
     // A node of the group went; a machine could not be deleted.
     std::function<void(std::string_view group, std::string_view node, TimePoint now)> removed;
     std::function<void(std::string_view group, TimePoint now)> failed;
+    // A deletion has ended, well or not: there is room for another one. Null: nobody waits for it.
+    std::function<void()> ended;
     // Proof of ownership, right before the machine goes: "" or why not.
     std::function<std::string(const cloud::NodeRef& node, std::string_view group)> may_delete;
   };
@@ -61,8 +63,8 @@ class Actuator {
   }
   std::vector<report::DeletionOutcome> TakeOutcomes();
   // Soft taints: what is no longer needed is marked, what is needed again is unmarked, within the
-  // budget.
-  Task<void> UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
+  // budget. True: there was more to do than the budget allows.
+  Task<bool> UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
                               std::vector<cluster::NodePtr> unneeded);
   // Taints of a process before us, taken away once at the start.
   Task<void> CleanUp(std::vector<cluster::NodePtr> owned, std::vector<cluster::NodePtr> all);

@@ -132,13 +132,18 @@ Task<Status> Actuator::Taint(std::vector<std::string> names) {
                    "couldn't taint " + std::to_string(failures) + " nodes with ToBeDeleted");
 }
 
-Task<void> Actuator::UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
+Task<bool> Actuator::UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
                                       std::vector<cluster::NodePtr> unneeded) {
   int calls = parts_.options.max_bulk_soft_taint_count;
-  if (calls == 0) co_return;
+  if (calls == 0) co_return false;
   const TimePoint deadline =
       parts_.executor.clock().Now() + parts_.options.max_bulk_soft_taint_time;
-  const auto within_budget = [&] { return calls > 0 && parts_.executor.clock().Now() < deadline; };
+  bool more = false;
+  const auto within_budget = [&] {
+    const bool within = calls > 0 && parts_.executor.clock().Now() < deadline;
+    more = more || !within;
+    return within;
+  };
   for (const cluster::NodePtr& node : needed) {
     if (HasToBeDeletedTaint(*node) || !HasTaint(*node, kDeletionCandidateTaint) || !within_budget())
       continue;
@@ -162,6 +167,7 @@ Task<void> Actuator::UpdateSoftTaints(std::vector<cluster::NodePtr> needed,
         co_await parts_.writer.ChangeNode(node->metadata.name, std::move(change));
     (void)ignored;
   }
+  co_return more;
 }
 
 Task<void> Actuator::CleanUp(std::vector<cluster::NodePtr> owned,

@@ -13,6 +13,9 @@ namespace coppice::autoscale {
 
 namespace {
 
+// A cloud tells nobody that a machine failed to come up: it has to be asked.
+constexpr Duration kAskAboutMachines = std::chrono::seconds(10);
+
 bool IsSuspended(const model::Node& node) {
   for (const auto& condition : node.status.conditions) {
     if (condition.type == "Suspended") return condition.status == "True";
@@ -155,6 +158,7 @@ void ClusterState::Classify(const std::vector<ListedNode>& nodes, TimePoint now)
   };
   classes_.clear();
   total_ = {};
+  next_unready_ = TimePoint::max();
   facts_.Begin(nodes.size());
   // Upstream's quirk, kept: the start-up time of the last grouped node is also used for ungrouped
   // ones.
@@ -187,6 +191,8 @@ void ClusterState::Classify(const std::vector<ListedNode>& nodes, TimePoint now)
     };
     if (group != nullptr) add(*group->classes);
     add(total_);
+    if (!total_.not_started.empty() && total_.not_started.back().data() == name.data())
+      next_unready_ = std::min(next_unready_, facts.created + startup_time);
   }
   for (const auto& [group, machines] : unregistered_) {
     const Duration provision_time = options_of_(group).max_node_provision_time;
@@ -423,6 +429,29 @@ std::optional<WrongSize> ClusterState::WrongSizeOf(std::string_view group) const
   const auto it = wrong_sizes_.find(group);
   if (it == wrong_sizes_.end()) return std::nullopt;
   return it->second;
+}
+
+void ClusterState::NoteDue(Wakeups& wake) const {
+  for (const auto& [group, request] : requests_) {
+    wake.After(request.deadline, "an order has taken as long as it may");
+    wake.In(kAskAboutMachines, "machines are on their way");
+  }
+  for (const auto& [group, machines] : unregistered_) {
+    const Duration provision_time = options_of_(group).max_node_provision_time;
+    for (const auto& machine : machines)
+      wake.After(machine.since + provision_time, "a machine has not become a node");
+  }
+  wake.At(next_unready_, "a young node is not ready");
+  for (const auto& [group, wrong] : wrong_sizes_) {
+    if (wrong.current < wrong.expected)
+      wake.After(wrong.first_observed + options_of_(group).max_node_provision_time,
+                 "a group has fewer nodes than its target");
+  }
+}
+
+void ClusterState::NoteBackoffs(Wakeups& wake) const {
+  for (const auto& [group, entry] : backoff_.entries())
+    wake.After(entry.until, "the back-off of a group ends");
 }
 
 const ReadinessClasses& ClusterState::of(std::string_view group) const {

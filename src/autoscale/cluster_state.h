@@ -24,6 +24,7 @@
 #include "autoscale/listed_node.h"
 #include "autoscale/options.h"
 #include "autoscale/readiness.h"
+#include "autoscale/wakeups.h"
 #include "cloud/node_groups.h"
 #include "model/node.h"
 
@@ -135,6 +136,11 @@ class ClusterState {
   std::vector<cloud::Instance> FailedInstances(std::string_view group) const;
   std::optional<WrongSize> WrongSizeOf(std::string_view group) const;
 
+  // When orders, machines and nodes have taken as long as they may.
+  void NoteDue(Wakeups& wake) const;
+  // When groups that are left alone may be asked again.
+  void NoteBackoffs(Wakeups& wake) const;
+
   const ReadinessClasses& total() const { return total_; }
   const ReadinessClasses& of(std::string_view group) const;
   AcceptableRange range(std::string_view group) const;
@@ -186,6 +192,7 @@ class ClusterState {
   std::map<std::string, Instances, std::less<>> previous_instances_;
   std::map<std::string, Instances, std::less<>> instances_cache_;
   size_t node_count_ = 0;
+  TimePoint next_unready_ = TimePoint::max();  // when the next young node counts as unready
   TimePoint last_update_;
 };
 

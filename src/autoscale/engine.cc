@@ -58,21 +58,22 @@ bool Engine::Counts(const Options& options, const model::Pod& pod) {
 Engine::Engine(Parts parts)
     : parts_(std::move(parts)),
       slots_(parts_.processors != nullptr ? *parts_.processors : standard_),
-      templates_(parts_.options, parts_.groups, parts_.rng),
+      orders_(parts_.groups, parts_.cloud, parts_.executor),
+      groups_(orders_.groups()),
+      templates_(parts_.options, groups_, parts_.rng),
       state_(
-          parts_.options, parts_.groups,
-          [this](std::string_view group) { return OptionsOf(group); },
+          parts_.options, groups_, [this](std::string_view group) { return OptionsOf(group); },
           [this](std::string_view group) { return templates_.Find(group) != nullptr; }),
       search_(parts_.world.snapshot(), parts_.filters),
       pending_placer_(search_),
-      up_({parts_.options, parts_.groups, templates_, state_, search_, parts_.expanders,
+      up_({parts_.options, groups_, templates_, state_, search_, parts_.expanders,
            parts_.executor.clock(), [this](std::string_view group) { return OptionsOf(group); },
            parts_.first_of_tie,
            [this](std::function<void()> work) { return parts_.cloud.Elsewhere(std::move(work)); },
            slots_, parts_.log}),
-      nearest_({parts_.options, parts_.groups, templates_, state_, search_,
+      nearest_({parts_.options, groups_, templates_, state_, search_,
                 [this](std::string_view group) { return OptionsOf(group); }}),
-      down_({parts_.options, parts_.groups, parts_.world, search_, parts_.executor.clock(),
+      down_({parts_.options, groups_, parts_.world, search_, parts_.executor.clock(),
              [this](std::string_view group) { return OptionsOf(group); }, slots_}),
       fuse_(parts_.options, parts_.writer, parts_.log),
       actuator_(
@@ -101,12 +102,17 @@ Engine::Engine(Parts parts)
                  for (const auto& observer : slots_.scale_state)
                    observer->ScaleDownFailed(group, now);
                },
+           .ended = [this] { Wake(); },
            .may_delete = [this](const cloud::NodeRef& node,
                                 std::string_view group) { return NotOurs(node, group); }}) {
   const TimePoint start = parts_.executor.clock().Now();
   last_scale_up_ = last_delete_ = last_fail_ = start - kBootGrace;
   if (!parts_.options.deviations.fresh_instances)
     parts_.executor.Spawn(RefreshInstances(parts_.executor, watched_));
+}
+
+void Engine::Wake() {
+  if (parts_.wake) parts_.wake();
 }
 
 Memory Engine::Remember(TimePoint now) {
@@ -131,7 +137,7 @@ void Engine::Recall(const Memory& memory, TimePoint now) {
 PassView Engine::ViewOf(PassState& pass) {
   return {.now = pass.now,
           .world = parts_.world,
-          .groups = parts_.groups,
+          .groups = groups_,
           .disable_scale_down = [&pass] { pass.no_scale_down = true; },
           .forget_unneeded = [this] { down_.ForgetUnneeded(); },
           .extra = pass.extra};
@@ -145,7 +151,7 @@ void Engine::RegisterFailure(std::string_view group, int nodes, const cloud::Mac
 }
 
 cloud::ScalingOptions Engine::OptionsOf(std::string_view group) {
-  const auto options = parts_.groups.Options(group, parts_.options.group_defaults);
+  const auto options = groups_.Options(group, parts_.options.group_defaults);
   const cloud::ScalingOptions standard =
       options.ok() && options->has_value() ? **options : parts_.options.group_defaults;
   return slots_.node_group_config ? slots_.node_group_config->OptionsOf(group, standard) : standard;
@@ -154,7 +160,7 @@ cloud::ScalingOptions Engine::OptionsOf(std::string_view group) {
 // The last fuse, right before a machine goes: the provider itself must say that it is the group's.
 std::string Engine::NotOurs(const cloud::NodeRef& node, std::string_view group) {
   if (!parts_.options.deviations.fuses) return "";
-  const auto owner = parts_.groups.GroupOf(node);
+  const auto owner = groups_.GroupOf(node);
   if (!owner.ok()) return "nobody can say whose machine it is: " + owner.status().message();
   if (!owner->has_value()) return "the provider does not know the machine as its own";
   if (**owner != group)
@@ -172,7 +178,7 @@ void Engine::StatusEvent(std::string_view type, std::string_view reason, std::st
 // ready to us.
 void Engine::ListNodes(PassState& pass) {
   const TaintConfig taints(parts_.options);
-  const std::string gpu_label = parts_.groups.GpuLabel();
+  const std::string gpu_label = groups_.GpuLabel();
   const auto no_gpu = [&gpu_label](const model::Node& node) {
     return !gpu_label.empty() && node.metadata.labels.contains(gpu_label) &&
            AllocatableGpus(node) == 0;
@@ -205,7 +211,7 @@ void Engine::ListNodes(PassState& pass) {
   };
   if (gpu_label != listed_gpu_label_) read_ = {};
   listed_gpu_label_ = gpu_label;
-  const uint64_t version = parts_.groups.Version();
+  const uint64_t version = groups_.Version();
   const bool same_groups = version != 0 && version == listed_version_;
   const bool same_indexes = listed_set_ == parts_.world.node_set_version();
   pass.ready_nodes = 0;
@@ -275,11 +281,13 @@ Task<bool> Engine::Observe(PassState& pass) {
   pass.report->deleting = pass.deleting.empty.size() + pass.deleting.drained.size();
   TellNodes();
   const Stopwatch refresh(parts_.executor.clock());
+  const uint64_t answers = orders_.answers();
   const coppice::Status refreshed = co_await parts_.cloud.Refresh();
   if (!refreshed.ok()) {
     pass.Fail("cloudProviderError", refreshed.message());
     co_return false;
   }
+  orders_.Refreshed(answers);
   refresh.Note(pass.report->took, "cloudProviderRefresh");
   if (const std::string stale = StaleView(); !stale.empty()) {
     pass.Fail("apiCallError", stale);
@@ -357,12 +365,12 @@ Task<bool> Engine::Observe(PassState& pass) {
 }
 
 Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
-  PassState pass;
-  pass.now = now;
-  pass.report->at = now;
+  PassState pass(now);
   const bool known = co_await Observe(pass);
   if (!known) {
     parts_.world.ApplyHeld();
+    pass.wake.In(kTryAgain, "the pass ended early");
+    pass.report->call_again = pass.wake.earliest();
     co_return pass.report;
   }
 

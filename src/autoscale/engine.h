@@ -21,6 +21,7 @@
 #include "autoscale/memory.h"
 #include "autoscale/nearest_miss.h"
 #include "autoscale/options.h"
+#include "autoscale/orders.h"
 #include "autoscale/processors.h"
 #include "autoscale/removal_fuse.h"
 #include "autoscale/scale_down.h"
@@ -55,6 +56,9 @@ class Engine {
     bool first_of_tie = false;  // replays: no lot among equally good options
     // Somebody else's code in our place; null: nobody's. Outlives the engine.
     Processors* processors = nullptr;
+    // Something that went on after its pass has ended (a late answer to an order, a deletion), and
+    // another pass may find more to do. Null: nobody waits for that.
+    std::function<void()> wake = nullptr;
   };
   explicit Engine(Parts parts);
 
@@ -109,15 +113,21 @@ class Engine {
   bool AllNew(const PassState& pass) const;
   Task<void> ScaleUp(PassState& pass);
   Task<report::ScaleUp> Execute(ScaleUpPlan plan, TimePoint now);
-  Task<coppice::Status> Resize(report::GroupResize resize, bool all_or_nothing, TimePoint now);
+  Task<coppice::Status> Resize(report::GroupResize resize, bool all_or_nothing, TimePoint now,
+                               TimePoint patience_ends);
+  void Ordered(const std::string& group, int delta, TimePoint at);
+  void OrderFailed(const report::GroupResize& resize, const coppice::Status& why, TimePoint now);
   Result<std::string> ExistingGroup(const std::string& group);
   bool PlaceOnSalvoNodes(PassState& pass, const report::ScaleUp& done, int round,
                          const std::set<const model::Pod*>& helped);
   Task<void> ScaleDown(PassState& pass);
   bool InCooldown(const PassState& pass) const;
-  void HoldInCooldown(const PassState& pass);
+  void HoldInCooldown(PassState& pass);
+  void NoteGroupDelays(PassState& pass) const;
   using NodeAndGroup = std::pair<std::string, std::string>;
   void HoldCropped(const std::vector<NodeAndGroup>& wanted, const CroppedDeletions& cropped);
+  void Wake();
+  void NoteDue(PassState& pass);
   void Finish(PassState& pass);
   void TellScaleUp(PassState& pass);
   void EmitScaleUpEvents(const report::ScaleUp& scale_up);
@@ -133,6 +143,8 @@ class Engine {
   Parts parts_;
   Processors standard_;  // every slot empty
   Processors& slots_;
+  Orders orders_;
+  cloud::NodeGroups& groups_;  // with what was ordered; for all reads
   Templates templates_;
   ClusterState state_;
   pack::Search search_;
@@ -166,7 +178,7 @@ class Engine {
     std::set<std::string> groups = {};
   };
   std::map<std::string, std::shared_ptr<const Order>> bought_for_;
-  uint64_t orders_ = 0;
+  uint64_t order_number_ = 0;
   bool taints_are_fresh_ = false;  // the process that set them was alive a moment ago
   // For as long as the engine lives.
   const std::shared_ptr<ClusterState> watched_{&state_, [](ClusterState*) {}};

@@ -18,7 +18,7 @@ cloud::NodeRef RefTo(const model::Node& node) {
 }  // namespace
 
 std::optional<std::string> Engine::GroupOf(const model::Node& node) {
-  const auto group = parts_.groups.GroupOf(RefTo(node));
+  const auto group = groups_.GroupOf(RefTo(node));
   if (!group.ok()) return std::nullopt;
   return group->value_or("");
 }
@@ -27,7 +27,7 @@ std::optional<std::string> Engine::GroupOf(const model::Node& node) {
 void Engine::TellNodes() {
   if (told_set_ == parts_.world.node_set_version()) return;
   told_set_ = parts_.world.node_set_version();
-  parts_.groups.TellNodes([this](const std::function<void(const cloud::NodeRef&)>& tell) {
+  groups_.TellNodes([this](const std::function<void(const cloud::NodeRef&)>& tell) {
     parts_.world.ForEachNode([&](const cluster::NodePtr& node) { tell(RefTo(*node)); });
   });
 }

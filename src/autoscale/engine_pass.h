@@ -12,6 +12,9 @@
 
 namespace coppice::autoscale {
 
+// After a pass that did not come to its end: what it did not see, it cannot name a time for.
+constexpr Duration kTryAgain = std::chrono::seconds(10);
+
 class Stopwatch {
  public:
   explicit Stopwatch(const Clock& clock) : clock_(clock), began_(clock.Now()) {}
@@ -26,7 +29,10 @@ class Stopwatch {
 };
 
 struct Engine::PassState {
+  explicit PassState(TimePoint at) : now(at), wake(at) { report->at = at; }
+
   TimePoint now;
+  Wakeups wake;
   std::shared_ptr<report::PassReport> report = std::make_shared<report::PassReport>();
   // All registered ones, in list order; after AddUpcoming without those replaced.
   const std::vector<ListedNode>* nodes = nullptr;

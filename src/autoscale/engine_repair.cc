@@ -42,7 +42,7 @@ std::vector<cloud::NodeRef> Engine::WholeOrNothing(const std::string& group,
                                                    std::vector<cloud::NodeRef> nodes, bool& skip) {
   const cloud::ScalingOptions options = OptionsOf(group);
   if (!options.zero_or_max_node_scaling) return nodes;
-  const auto instances = parts_.groups.Instances(group);
+  const auto instances = groups_.Instances(group);
   if (!instances.ok() ||
       (instances->size() != nodes.size() && options.allow_non_atomic_scale_up_to_max)) {
     skip = true;
@@ -56,7 +56,7 @@ std::vector<cloud::NodeRef> Engine::WholeOrNothing(const std::string& group,
 Task<void> Engine::RemoveLongUnregistered(PassState& pass) {
   // On a view that is behind, the very nodes that these machines became may be missing.
   if (!StaleView().empty()) co_return;
-  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+  for (const cloud::GroupInfo& group : groups_.Groups()) {
     std::vector<cloud::NodeRef> machines;
     for (const auto& machine : state_.LongUnregistered(group.id, pass.now)) {
       machines.push_back({machine.id, machine.id, "unregistered"});
@@ -68,7 +68,7 @@ Task<void> Engine::RemoveLongUnregistered(PassState& pass) {
     };
     if (std::ranges::any_of(*pass.nodes, unknown)) co_return;
     if (!parts_.options.force_delete_unregistered_nodes) {
-      const auto target = parts_.groups.TargetSize(group.id);
+      const auto target = groups_.TargetSize(group.id);
       if (!target.ok() || *target <= group.min_size) continue;
       const auto spare = static_cast<size_t>(*target - group.min_size);
       if (machines.size() > spare) machines.resize(spare);
@@ -93,7 +93,7 @@ Task<void> Engine::RemoveLongUnregistered(PassState& pass) {
 
 Task<void> Engine::DeleteFailedCreations(PassState&) {
   bool any = false;
-  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+  for (const cloud::GroupInfo& group : groups_.Groups()) {
     std::vector<cloud::NodeRef> machines;
     for (const auto& instance : state_.FailedInstances(group.id)) {
       machines.push_back({instance.id, instance.id, "create-error"});
@@ -119,7 +119,7 @@ Task<bool> Engine::FixSizes(PassState& pass) {
   bool fixed = false;
   // A node that seems to be missing may be one of those that the provider has not placed yet.
   if (parts_.options.deviations.fuses && pass.unknown_nodes > 0) co_return false;
-  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+  for (const cloud::GroupInfo& group : groups_.Groups()) {
     const auto wrong = state_.WrongSizeOf(group.id);
     if (!wrong || !(wrong->first_observed + OptionsOf(group.id).max_node_provision_time < pass.now))
       continue;

@@ -18,6 +18,11 @@ namespace coppice::autoscale {
 
 namespace {
 
+// The provider is asked whose a node is by the refresh of the next pass.
+constexpr Duration kNextQuestion = std::chrono::seconds(1);
+// Between two bulks of soft taints; each is bounded to spare the API server.
+constexpr Duration kNextTaints = std::chrono::seconds(1);
+
 // As Go's %v prints a float: the shortest digits that read back the same.
 std::string GoFloat(double value) {
   char buffer[64];
@@ -69,7 +74,7 @@ bool Engine::InCooldown(const PassState& pass) const {
 }
 
 // Upstream says no word about a node that is not needed while nothing is removed at all.
-void Engine::HoldInCooldown(const PassState& pass) {
+void Engine::HoldInCooldown(PassState& pass) {
   struct Wait {
     TimePoint until;
     const char* why;
@@ -81,7 +86,18 @@ void Engine::HoldInCooldown(const PassState& pass) {
         Wait{last_delete_ + parts_.options.scale_down_delay_after_delete, "after a deletion"}}) {
     if (wait.until > longest.until) longest = wait;
   }
+  if (!down_.Unneeded().empty()) pass.wake.At(longest.until, "the cool-down ends");
   down_.HoldUnneeded(longest.why, longest.until - pass.now, pass.now);
+}
+
+// --scale-down-delay-type-local.
+void Engine::NoteGroupDelays(PassState& pass) const {
+  const auto note = [&](const std::map<std::string, TimePoint>& since, Duration wait) {
+    for (const auto& [group, at] : since) pass.wake.At(at + wait, "the cool-down of a group ends");
+  };
+  note(group_scaled_up_, parts_.options.scale_down_delay_after_add);
+  note(group_scaled_down_, parts_.options.scale_down_delay_after_delete);
+  note(group_failed_, parts_.options.scale_down_delay_after_failure);
 }
 
 void Engine::HoldCropped(const std::vector<NodeAndGroup>& wanted, const CroppedDeletions& cropped) {
@@ -189,6 +205,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
   const bool cooldown = InCooldown(pass);
   const bool act = !cooldown && !candidates.empty();
   if (cooldown) HoldInCooldown(pass);
+  if (!delayed.empty()) NoteGroupDelays(pass);
   if (act && slots_.node_group_manager) {
     const auto gone = slots_.node_group_manager->RemoveUnneeded();
     if (!gone.ok()) {
@@ -215,7 +232,7 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     const auto facts_of = [&](std::string_view group) {
       GroupFacts facts;
       facts.all_or_nothing = OptionsOf(group).zero_or_max_node_scaling;
-      facts.target = parts_.groups.TargetSize(group).ok() ? *parts_.groups.TargetSize(group) : 0;
+      facts.target = groups_.TargetSize(group).ok() ? *groups_.TargetSize(group) : 0;
       const auto nodes_of = registered.find(group);
       facts.registered = nodes_of == registered.end() ? 0 : nodes_of->second;
       return facts;
@@ -289,7 +306,8 @@ Task<void> Engine::ScaleDown(PassState& pass) {
     (is_unneeded ? unneeded : needed).push_back(of.node);
   }
   const Stopwatch tainting(parts_.executor.clock());
-  co_await actuator_.UpdateSoftTaints(std::move(needed), std::move(unneeded));
+  const bool more = co_await actuator_.UpdateSoftTaints(std::move(needed), std::move(unneeded));
+  if (more) pass.wake.In(kNextTaints, "nodes are still to be marked as unneeded or needed");
   tainting.Note(pass.report->took, "scaleDown:softTaintUnneeded");
 }
 
@@ -328,7 +346,7 @@ report::ClusterStatus Engine::Status(const PassState& pass) {
   status.scale_down_probed = down_.last_evaluation();
   std::map<std::string, int> candidates = down_.CandidatesByGroup();
   for (const auto& [group, count] : candidates) status.candidates += group.empty() ? 0 : count;
-  for (const cloud::GroupInfo& info : parts_.groups.Groups()) {
+  for (const cloud::GroupInfo& info : groups_.Groups()) {
     if (slots_.async_node_groups && slots_.async_node_groups->IsUpcoming(info.id)) continue;
     report::GroupStatus group;
     group.group = info.id;
@@ -356,7 +374,19 @@ report::ClusterStatus Engine::Status(const PassState& pass) {
   return status;
 }
 
+void Engine::NoteDue(PassState& pass) {
+  state_.NoteDue(pass.wake);
+  down_.NoteDue(pass.wake);
+  fuse_.NoteDue(pass.wake);
+  if (!pass.pending.empty()) state_.NoteBackoffs(pass.wake);
+  if (pass.unknown_nodes > 0) pass.wake.In(kNextQuestion, "the provider has not placed a node yet");
+  if (pass.report->unprocessed_pods > 0) pass.wake.In(Duration(1), "pods were not looked at");
+  if (!pass.report->error.empty()) pass.wake.In(kTryAgain, "the pass failed");
+  pass.report->call_again = pass.wake.earliest();
+}
+
 void Engine::Finish(PassState& pass) {
+  NoteDue(pass);
   pass.report->status = Status(pass);
   if (!pass.scale_up_tried) TellScaleUp(pass);
   pass.report->scale_down.outcomes = actuator_.TakeOutcomes();

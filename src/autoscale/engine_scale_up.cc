@@ -116,7 +116,10 @@ void Engine::ListPodsToHelp(PassState& pass) {
       pass.oldest_pending = TimePoint::min();
       return false;
     }
-    if (pass.now - created <= delay) return true;
+    if (pass.now - created <= delay) {
+      pass.wake.After(created + delay, "a pod waits for its scale-up delay");
+      return true;
+    }
     pass.oldest_pending = std::min(pass.oldest_pending, created);
     pass.youngest_pending = std::max(pass.youngest_pending, created);
     return false;
@@ -214,7 +217,7 @@ void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
 
 void Engine::RememberBought(const report::ScaleUp& done) {
   if (!parts_.options.deviations.larger_pods_first) return;  // nobody would ask, nor forget
-  auto order = std::make_shared<Order>(Order{.number = ++orders_});
+  auto order = std::make_shared<Order>(Order{.number = ++order_number_});
   for (const report::GroupResize& resize : done.resizes) order->groups.insert(resize.group);
   for (const auto& pod : done.triggered) bought_for_[pod->metadata.uid] = order;
 }
@@ -324,6 +327,9 @@ bool Engine::WantsScaleUp(PassState& pass) {
   if (parts_.options.bypassed_scheduler_names.empty() && AllNew(pass)) {
     report.result = report::ScaleUpResult::kInCooldown;
     pass.no_scale_down = true;
+    const Deviations& d = parts_.options.deviations;
+    pass.wake.At(pass.youngest_pending + d.new_pod_quiet, "pending pods are new");
+    pass.wake.At(pass.oldest_pending + d.new_pod_wait, "pending pods are new");
     return false;
   }
   return true;
@@ -346,7 +352,7 @@ expand::Surroundings Engine::Around() {
                         "cluster-autoscaler-priority-expander", "", "Warning", std::string(reason),
                         std::move(text)});
   };
-  for (const cloud::GroupInfo& group : parts_.groups.Groups()) {
+  for (const cloud::GroupInfo& group : groups_.Groups()) {
     if (const TemplatePtr found = templates_.Find(group.id))
       around.templates.emplace_back(group.id, &found->node);
   }
@@ -356,56 +362,86 @@ expand::Surroundings Engine::Around() {
 // A group that only a processor knows is made first.
 Result<std::string> Engine::ExistingGroup(const std::string& group) {
   if (!slots_.node_group_manager) return group;
-  const auto groups = parts_.groups.Groups();
+  const auto groups = groups_.Groups();
   if (std::ranges::find(groups, group, &cloud::GroupInfo::id) != groups.end()) return group;
   auto made = slots_.node_group_manager->Create(group).Context("making node group " + group);
   if (made.ok()) ++groups_created_;
   return made;
 }
 
-// One group, with its events and books.
-Task<coppice::Status> Engine::Resize(report::GroupResize resize, bool all_or_nothing,
-                                     TimePoint now) {
+void Engine::Ordered(const std::string& group, int delta, TimePoint at) {
+  state_.RegisterScaleUp(group, delta, at);
+  for (const auto& observer : slots_.scale_state) observer->ScaledUp(group, delta, at);
+  group_scaled_up_[group] = at;
+}
+
+void Engine::OrderFailed(const report::GroupResize& resize, const coppice::Status& why,
+                         TimePoint now) {
+  StatusEvent("Warning", "FailedToScaleUpGroup",
+              "Scale-up failed for group " + resize.group + ": " + why.message());
+  const cloud::ErrorClass error_class = why.code() == Code::kResourceExhausted
+                                            ? cloud::ErrorClass::kOutOfResources
+                                            : cloud::ErrorClass::kOther;
+  RegisterFailure(
+      resize.group, resize.to - resize.from,
+      {error_class, "cloudProviderError", "failed to increase node group size: " + why.message()},
+      now);
+}
+
+// One group, with its events and books. An order that is not answered in time counts as good; if
+// it turns out otherwise, the books are put right then, and the next pass looks elsewhere.
+Task<coppice::Status> Engine::Resize(report::GroupResize resize, bool all_or_nothing, TimePoint now,
+                                     TimePoint patience_ends) {
   const int delta = resize.to - resize.from;
   const std::string sizes = std::to_string(resize.to) + " instead of " +
                             std::to_string(resize.from) + " (max: " + std::to_string(resize.max) +
                             ")";
   StatusEvent("Normal", "ScaledUpGroup",
               "Scale-up: setting group " + resize.group + " size to " + sizes);
+  const std::string done_text = "Scale-up: group " + resize.group + " size set to " + sizes;
   const Result<std::string> existing = ExistingGroup(resize.group);
-  coppice::Status status = existing.status();
-  if (existing.ok()) status = co_await parts_.cloud.Increase(*existing, delta, all_or_nothing);
-  if (!status.ok()) {
-    StatusEvent("Warning", "FailedToScaleUpGroup",
-                "Scale-up failed for group " + resize.group + ": " + status.message());
-    const cloud::ErrorClass error_class = status.code() == Code::kResourceExhausted
-                                              ? cloud::ErrorClass::kOutOfResources
-                                              : cloud::ErrorClass::kOther;
-    RegisterFailure(resize.group, delta,
-                    {error_class, "cloudProviderError",
-                     "failed to increase node group size: " + status.message()},
-                    now);
-    co_return status;
+  if (!existing.ok()) {
+    OrderFailed(resize, existing.status(), now);
+    co_return existing.status();
   }
-  const TimePoint done = parts_.executor.clock().Now();
-  state_.RegisterScaleUp(*existing, delta, done);
-  for (const auto& observer : slots_.scale_state) observer->ScaledUp(*existing, delta, done);
-  group_scaled_up_[*existing] = done;
-  StatusEvent("Normal", "ScaledUpGroup",
-              "Scale-up: group " + resize.group + " size set to " + sizes);
-  co_return status;
+  const Orders::Heard late = [this, resize, group = *existing, delta,
+                              done_text](const coppice::Status& answer) {
+    const TimePoint at = parts_.executor.clock().Now();
+    if (answer.ok()) {
+      StatusEvent("Normal", "ScaledUpGroup", done_text);
+    } else {
+      state_.RegisterScaleUp(group, -delta, at);
+      OrderFailed(resize, answer, at);
+    }
+    parts_.log.Info("an order was answered late",
+                    {{"group", group}, {"nodes", delta}, {"answer", answer}});
+    Wake();
+  };
+  const std::optional<coppice::Status> answer =
+      co_await orders_.Place(*existing, delta, all_or_nothing, patience_ends, late);
+  if (answer && !answer->ok()) {
+    OrderFailed(resize, *answer, now);
+    co_return *answer;
+  }
+  Ordered(*existing, delta, parts_.executor.clock().Now());
+  if (answer) StatusEvent("Normal", "ScaledUpGroup", done_text);
+  co_return coppice::Status::Ok();
 }
 
 Task<report::ScaleUp> Engine::Execute(ScaleUpPlan plan, TimePoint now) {
+  const Duration patience = parts_.options.deviations.order_patience;
+  const TimePoint patience_ends = patience > Duration::zero()
+                                      ? Later(parts_.executor.clock().Now(), patience)
+                                      : TimePoint::max();
   std::vector<coppice::Status> results;
   if (parts_.options.parallel_scale_up) {
     std::vector<Task<coppice::Status>> tasks;
     for (const report::GroupResize& resize : plan.resizes)
-      tasks.push_back(Resize(resize, plan.all_or_nothing, now));
+      tasks.push_back(Resize(resize, plan.all_or_nothing, now, patience_ends));
     results = co_await WhenAll(std::move(tasks));
   } else {
     for (const report::GroupResize& resize : plan.resizes) {
-      results.push_back(co_await Resize(resize, plan.all_or_nothing, now));
+      results.push_back(co_await Resize(resize, plan.all_or_nothing, now, patience_ends));
       if (!results.back().ok()) break;
     }
   }

@@ -50,6 +50,14 @@ void AddDeviationFlags(FlagTable& t) {
   t.AddDuration(
       "new-pod-wait", [](FlagValues& v) -> Duration& { return v.options.deviations.new_pod_wait; },
       "[ours] At the latest so long after the first.");
+  deviation("wake-when-due", &Deviations::wake_when_due,
+            "[ours] The next pass comes when something that was held back may have changed, when "
+            "pods went, nodes changed or a deletion ended; --scan-interval is the fallback.");
+  t.AddDuration(
+      "order-patience",
+      [](FlagValues& v) -> Duration& { return v.options.deviations.order_patience; },
+      "[ours] How long a pass waits for the answer to an order, which then goes on by itself; 0s: "
+      "until it comes.");
   deviation(
       "fuses", &Deviations::fuses,
       "[ours] Never empty more than --fuse-max-removed-share of the nodes in --fuse-window, "

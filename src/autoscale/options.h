@@ -29,6 +29,12 @@ struct Deviations {
   bool debounce_new_pods = true;
   Duration new_pod_quiet = std::chrono::milliseconds(100);
   Duration new_pod_wait = std::chrono::milliseconds(150);
+  // A pass says when it wants to be followed by another one, and pods that go, nodes that change
+  // and deletions that end hasten the next one; the scan interval is only the fallback.
+  bool wake_when_due = true;
+  // How long a pass waits for the answer to an order, which then goes on by itself; 0: until it
+  // comes.
+  Duration order_patience = std::chrono::milliseconds(200);
   // Fuses: what the planner wants is not enough.
   bool fuses = true;
   double fuse_max_removed_share = 0.25;  // of the cluster's nodes
@@ -54,6 +60,8 @@ struct Deviations {
     none.unremovable_recheck_on_change = false;
     none.scan_all_candidates = false;
     none.debounce_new_pods = false;
+    none.wake_when_due = false;
+    none.order_patience = Duration::zero();
     none.fuses = false;
     none.fresh_instances = false;
     none.count_machines_on_their_way = false;

@@ -47,6 +47,12 @@ void RemovalFuse::ForgetOld(TimePoint now) {
   std::erase_if(removals_, [&](TimePoint at) { return at + window < now; });
 }
 
+void RemovalFuse::NoteDue(Wakeups& wake) const {
+  if (!holds_) return;
+  for (const TimePoint at : removals_)
+    wake.After(at + options_.deviations.fuse_window, "a fuse lets nodes go again");
+}
+
 int RemovalFuse::Allowed(const Moment& moment) {
   const Deviations& fuses = options_.deviations;
   ForgetOld(moment.now);

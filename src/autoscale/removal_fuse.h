@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "autoscale/budgets.h"
+#include "autoscale/wakeups.h"
 #include "base/log.h"
 #include "cluster/writer.h"
 
@@ -38,6 +39,8 @@ class RemovalFuse {
   // Leaves in `deletions` what may go.
   Task<void> Crop(Moment moment, CroppedDeletions& deletions);
   void Removed(std::string_view node, TimePoint now);
+  // When it lets the next one go, if it held any back.
+  void NoteDue(Wakeups& wake) const;
 
  private:
   // Those of them that the API server has no pods on; the others that it has some on, are told

@@ -12,6 +12,8 @@ namespace {
 
 using report::Unremovable;
 
+// Budgets change with pods that become ready, which is no event for the loop.
+constexpr Duration kAskBudgets = std::chrono::seconds(10);
 // How often a node is tried again because there may be room elsewhere.
 constexpr Duration kLookElsewhere = std::chrono::minutes(1);
 
@@ -217,6 +219,16 @@ void ScaleDownPlanner::NarrowDestinations(const View& view, std::vector<uint8_t>
 
 // What spoke against it may be gone although its own pods are the same: a budget that was spent for
 // a moment, which costs little to look at again; or room elsewhere, which costs a simulation.
+void ScaleDownPlanner::NoteDue(Wakeups& wake) const {
+  for (const auto& [name, entry] : unneeded_)
+    wake.After(entry.since + entry.threshold, "a node has not been needed for long enough");
+  for (const auto& [name, remembered] : recently_unremovable_) {
+    if (remembered.why.blocking_reason == ToString(BlockingReason::kNotEnoughPdb))
+      wake.In(kAskBudgets, "a disruption budget keeps a node");
+    wake.At(remembered.until, "a node that could not be emptied is looked at again");
+  }
+}
+
 bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, TimePoint now) const {
   if (remembered.why.blocking_reason == ToString(BlockingReason::kNotEnoughPdb)) return true;
   return remembered.objects != parts_.world.node_count() + parts_.world.pod_count() &&

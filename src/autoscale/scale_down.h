@@ -114,6 +114,8 @@ class ScaleDownPlanner {
   // All that are not needed: nothing is removed for another `wait`.
   void HoldUnneeded(std::string_view why, Duration wait, TimePoint now);
   const std::vector<report::StayingNode>& Held() const { return held_; }
+  // When nodes have not been needed for long enough, and when a verdict is forgotten.
+  void NoteDue(Wakeups& wake) const;
 
  private:
   struct Entry {

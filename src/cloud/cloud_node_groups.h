@@ -101,6 +101,7 @@ class CloudNodeGroups final : public NodeGroups {
   Result<std::shared_ptr<const model::Node>> Template(std::string_view group) override;
   Result<std::optional<ScalingOptions>> Options(std::string_view group,
                                                 const ScalingOptions& defaults) override;
+  bool OrdersMayOverlap(std::string_view) override { return true; }  // the ledger counts them
   Status Increase(std::string_view group, int delta, Deadline deadline) override;
   Status IncreaseAtomically(std::string_view group, int delta, Deadline deadline) override;
   Status Delete(std::string_view group, const std::vector<NodeRef>& nodes,

@@ -169,6 +169,11 @@ void CombinedNodeGroups::TellNodes(const EachNode& nodes) {
   for (const auto& provider : providers_) provider->groups->TellNodes(nodes);
 }
 
+bool CombinedNodeGroups::OrdersMayOverlap(std::string_view group) {
+  const auto provider = RouteChange(group);
+  return provider.ok() && (*provider)->groups->OrdersMayOverlap(group);
+}
+
 Status CombinedNodeGroups::Increase(std::string_view group, int delta, Deadline deadline) {
   Provider* provider = TRY(RouteChange(group));
   return provider->groups->Increase(group, delta, deadline);

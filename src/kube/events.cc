@@ -126,12 +126,12 @@ EventSender::EventSender(Client& client, const Log& log, RateLimit limit, bool d
 void EventSender::Emit(cluster::Event event) {
   auto record = correlator_.Correlate(event, client_.executor().clock().Now());
   if (!record) return;
-  log_.Info("event", {{"kind", event.kind},
-                      {"object",
-                       event.namespace_.empty() ? event.name : event.namespace_ + "/" + event.name},
-                      {"type", event.type},
-                      {"reason", event.reason},
-                      {"text", event.text}});
+  log_.Debug("event", {{"kind", event.kind},
+                       {"object", event.namespace_.empty() ? event.name
+                                                           : event.namespace_ + "/" + event.name},
+                       {"type", event.type},
+                       {"reason", event.reason},
+                       {"text", event.text}});
   if (queue_.size() >= kMaxQueued) {
     ++dropped_;
     return;

@@ -88,8 +88,11 @@ ClusterFeed::ClusterFeed(FeedOptions options, cluster::World& world, Client& cli
         world_.UpsertPod(pod);
         if (pending && on_pending) on_pending(*pod);
       },
-      [this](std::string_view ns, std::string_view name) { world_.DeletePod(ns, name); }, "",
-      kLivePods);
+      [this](std::string_view ns, std::string_view name) {
+        world_.DeletePod(ns, name);
+        if (on_pod_gone) on_pod_gone();
+      },
+      "", kLivePods);
 
   cluster::Facts& facts = world_.snapshot().facts();
   AddObjects(world_.budgets);

@@ -64,6 +64,8 @@ class ClusterFeed {
   std::function<void(const model::Pod& pod)> on_pending;
   // A node came, went or changed its readiness.
   std::function<void()> on_nodes;
+  // A pod went, or has ended.
+  std::function<void()> on_pod_gone;
 
   const std::vector<std::unique_ptr<Reflector>>& reflectors() const { return reflectors_; }
 

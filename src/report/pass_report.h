@@ -294,6 +294,13 @@ struct FailedAddition {
   int nodes = 0;
 };
 
+// When a pass wants to be followed by another one at the latest, and what for: nothing that it held
+// back changes by itself before then.
+struct CallAgain {
+  TimePoint at;
+  std::string_view why;  // a literal
+};
+
 struct PassReport {
   TimePoint at;
   std::string error;  // empty: the pass went through
@@ -313,6 +320,7 @@ struct PassReport {
   size_t unprocessed_pods = 0;         // not looked at for lack of time
   size_t overflowing_controllers = 0;  // of more kinds of pods than are told apart
   std::vector<Took> took;
+  std::optional<CallAgain> call_again;  // absent: nothing is waited for
 };
 
 }  // namespace coppice::report

@@ -10,7 +10,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/run_account.h"
-#include "app/model_host.h"
+#include "app/model_loop.h"
 #include "app/open_cloud.h"
 #include "app/provider_config.h"
 #include "sim/load.h"
@@ -115,8 +115,6 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   const double speed = command.speed.value_or(watched ? kSpeed : kUnwatchedSpeed);
   const Duration lasts = command.lasts.value_or(watched ? Duration::max() : Duration(kUnwatched));
 
-  const autoscale::Options& options = command.flags.options;
-
   const ProviderConfig config = TRY(Configure(command));
   const OpenCloudContext context{plugins, clock, rng, log, metrics};
   auto filters = TRY(fit::Chain::Create(plugins.filters, {}));
@@ -157,19 +155,13 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
       command.table > Duration::zero() ? start + command.table : TimePoint::max();
   load.Start();
   host->AdvanceTo(start);
-  while (interrupted == 0 && clock.Now() < end) {
-    const TimePoint began = clock.Now();
-    const auto pass = host->Pass();
+  ModelLoop loop(*host, *model, clock, command.flags);
+  while (const auto pass = loop.Next(end, [] { return interrupted != 0; })) {
     account.Tell(*pass);
     if (clock.Now() >= next_table) {
       account.Table(*pass);
       next_table += command.table;
     }
-    // Until the next scan, or until a pod is newly refused and no further one follows at once.
-    const TimePoint next = std::min(end, began + options.scan_interval);
-    const size_t waiting = model->Pending().size();
-    host->AdvanceTo(next, [&] { return interrupted != 0 || model->Pending().size() > waiting; });
-    host->AdvanceTo(std::min(next, clock.Now() + options.deviations.new_pod_quiet));
   }
   account.Summary(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - real_start).count());
