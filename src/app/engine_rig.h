@@ -125,6 +125,7 @@ class EngineRig : public testing::Test {
   Log log_ = Log::Null();
   InlineWorkers inline_;
   test::AgreeingWriter writer_;
+  std::function<void()> wake_;          // of the engines that are assembled from then on
   std::function<Duration()> view_age_;  // to be set before Assemble
   std::unique_ptr<Assembly> assembly_;
   Executor executor_{clock_};

@@ -34,12 +34,12 @@ class ClusterProviderTest : public ClusterTest {
   }
 
   std::vector<std::string> CloudArguments() override {
-    return {
-        "--cloud-provider=externalgrpc",
-        "--cloud-config=" + dir_.Write("cloud.yaml", "address: localhost:" + port_ +
-                                                         "\ncert: " + dir_.At("client.crt") +
-                                                         "\nkey: " + dir_.At("client.key") +
-                                                         "\ncacert: " + dir_.At("ca.crt") + "\n")};
+    return {"--cloud-provider=externalgrpc",
+            "--cloud-config=" +
+                dir_.Write("cloud.yaml",
+                           "address: localhost:" + port_ + "\ncert: " + dir_.At("client.crt") +
+                               "\nkey: " + dir_.At("client.key") +
+                               "\ncacert: " + dir_.At("ca.crt") + "\noverlapping_orders: true\n")};
   }
 
   void TearDown() override {

@@ -12,7 +12,15 @@ namespace coppice::test {
 
 class HeldWorkers final : public Workers {
  public:
+  // So many of the next pieces are done at once.
+  int let_through = 0;
+
   Status Submit(std::function<void()> work) override {
+    if (let_through > 0) {
+      --let_through;
+      work();
+      return Status::Ok();
+    }
     held_.push_back(std::move(work));
     return Status::Ok();
   }

@@ -68,6 +68,7 @@ class Client final : public cloud::NodeGroups {
   Result<std::shared_ptr<const model::Node>> Template(std::string_view group) override;
   Result<std::optional<cloud::ScalingOptions>> Options(
       std::string_view group, const cloud::ScalingOptions& defaults) override;
+  bool OrdersMayOverlap(std::string_view) override { return parts_.config.overlapping_orders; }
   Status Increase(std::string_view group, int delta, Deadline deadline) override;
   Status IncreaseAtomically(std::string_view group, int delta, Deadline deadline) override;
   Status Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes,

@@ -130,6 +130,7 @@ Result<CloudConfig> ParseCloudConfig(std::string_view text, const std::string& f
   map.Read("server_name", config.server_name);
   map.Read("group_prefix", config.group_prefix);
   map.Read("plaintext", config.plaintext);
+  map.Read("overlapping_orders", config.overlapping_orders);
   map.Finish();
   TRY(problems.ToStatus());
   for (const yaml::Problem& warning : problems.all()) {

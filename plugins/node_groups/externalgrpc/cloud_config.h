@@ -33,6 +33,8 @@ struct CloudConfig {
   std::string server_name;   // what the server's certificate must say; "": the host of `address`
   std::string group_prefix;  // put before every group id, for two providers that share one
   bool plaintext = false;    // allows plaintext to another machine
+  // The provider takes a second increase of a group before it has answered the first.
+  bool overlapping_orders = false;
 
   bool tls() const { return !cert.empty() || !cacert.empty(); }
   // The host of `address`, without brackets; "" for a Unix socket.

@@ -51,10 +51,12 @@ TEST(CloudConfigTest, DefaultsAreUpstreamsForReadsAndLongerForChanges) {
 TEST(CloudConfigTest, OurKeysAreRead) {
   const auto config =
       MUST(Parse("address: unix:/run/p.sock\nmutation_timeout: 5m\nrefresh_timeout: 1m\n"
+                 "overlapping_orders: true\n"
                  "describe_ttl: 10m\nmax_concurrent_calls: 4\nmax_message_bytes: 1048576\n"
                  "server_name: p\ngroup_prefix: south-\n"));
   EXPECT_EQ(config.host(), "");
   EXPECT_EQ(config.mutation_timeout, seconds(300));
+  EXPECT_TRUE(config.overlapping_orders);
   EXPECT_EQ(config.refresh_timeout, seconds(60));
   EXPECT_EQ(config.describe_ttl, seconds(600));
   EXPECT_EQ(config.max_concurrent_calls, 4);
