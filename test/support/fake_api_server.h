@@ -42,9 +42,9 @@ class FakeApiServer {
 
   explicit FakeApiServer(bool can_stream = true)
       : can_stream_(can_stream),
-        server_(MustValue(net::HttpServer::Create(
-            {.port = 0, .max_body_bytes = 1 << 20},
-            [this](const net::ServerRequest& r) { return Handle(r); }))) {}
+        server_(MustValue(
+            net::HttpServer::Create({.port = 0, .max_body_bytes = 1 << 20},
+                                    [this](const net::ServerRequest& r) { return Handle(r); }))) {}
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
 
