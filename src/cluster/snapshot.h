@@ -251,11 +251,20 @@ class Snapshot {
     std::unique_ptr<SpecialPods> special;    // null on most nodes
     uint32_t slot = 0;                       // place in the visiting order
   };
+  // What is kept of an object that nobody else keeps: a whole Pod for three texts would be a
+  // thousand bytes each.
+  struct OwnNames {
+    std::string name;
+    std::string uid;
+    std::string node_name;
+  };
   // What tells a pod from others of its shapes.
   struct PodIdentity {
-    std::shared_ptr<const model::Pod> names;  // where its texts are; null for a copy, without any
+    // Where its texts are, a model::Pod or OwnNames; null for a copy, without any.
+    std::shared_ptr<const void> names;
     uint64_t unkept_hash = 0;
     OwnerId owner = kNone;
+    bool own_names = false;
   };
   struct alignas(32) PodRecord {  // half a cache line: plans touch many pods, and little of each
     SpecId spec = 0;

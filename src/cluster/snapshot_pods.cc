@@ -27,13 +27,24 @@ PodView Snapshot::pod(PodIndex index) const {
   const PodRecord& record = pods_[index];
   const PodIdentity& identity = identities_[index];
   const LabelSet& labels = interner_.label_set(record.labels);
-  const model::Pod* names = identity.names.get();
+  std::string_view name;
+  std::string_view uid;
+  std::string_view node_name;
+  if (identity.own_names) {
+    const auto& names = *static_cast<const OwnNames*>(identity.names.get());
+    name = names.name;
+    uid = names.uid;
+    node_name = names.node_name;
+  } else if (const auto* object = static_cast<const model::Pod*>(identity.names.get())) {
+    name = object->metadata.name;
+    uid = object->metadata.uid;
+    node_name = object->spec.node_name;
+  }
   return {.index = index,
-          .name = names ? std::string_view(names->metadata.name) : std::string_view(),
+          .name = name,
           .namespace_ = labels.namespace_,
-          .uid = names ? std::string_view(names->metadata.uid) : std::string_view(),
-          .wanted_node = names && record.wants_node ? std::string_view(names->spec.node_name)
-                                                    : std::string_view(),
+          .uid = uid,
+          .wanted_node = record.wants_node ? node_name : std::string_view(),
           .terminating = record.terminating != 0,
           .unkept_hash = identity.unkept_hash,
           .node = record.node,
@@ -62,11 +73,9 @@ Snapshot::PodState Snapshot::Interned(const model::Pod& object, const PodIds& id
 
 Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
   PodState state = Interned(object, interner_.Ids(object));
-  const auto names = std::make_shared<model::Pod>();  // of an object that nobody keeps
-  names->metadata.name = object.metadata.name;
-  names->metadata.uid = object.metadata.uid;
-  names->spec.node_name = object.spec.node_name;
-  state.identity.names = names;
+  state.identity.names = std::make_shared<const OwnNames>(
+      OwnNames{object.metadata.name, object.metadata.uid, object.spec.node_name});
+  state.identity.own_names = true;
   return state;
 }
 

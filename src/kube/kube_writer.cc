@@ -33,7 +33,7 @@ Request EvictionRequest(const cluster::PodName& pod, int64_t grace_period_second
   Request request;
   request.method = "POST";
   request.path = PodPath(pod) + "/eviction";
-  request.body = body.dump();
+  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   // The drain asks again by itself, and knows how long.
   request.repeatable = false;
   return request;

@@ -333,7 +333,7 @@ Task<void> Reflector::Run() {
       continue;
     }
     // What a watch that stood has not said in so long a time, a list will.
-    if (!from_start && stands_ && Age() > options_.reread_after) version_.clear();
+    if (stands_ && Age() > options_.reread_after) version_.clear();
     // A token may have expired since the watch before: once, at once, with a fresh one.
     const bool first_refusal = status.code() == Code::kUnauthenticated && !refused;
     refused = status.code() == Code::kUnauthenticated;

@@ -158,8 +158,7 @@ TEST_P(ReflectorTest, AnObjectThatCannotBeReadIsToldOncePerVersionUntilItCanBe) 
   rig.server.Put(kNodes, "Node", "a");
   rig.server.Put(kNodes, "Node", "b", OddNode());
   Picture picture(rig);
-  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
-  EXPECT_TRUE(picture.Has({"a", "b"}));
+  ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b"}) && rig.server.watches() == 1; }));
   EXPECT_EQ(told(), 1u);
   ASSERT_EQ(picture.reflector->unreadable().size(), 1u);
   EXPECT_EQ(picture.reflector->unreadable().at("/b").reason, "time");
@@ -250,7 +249,7 @@ TEST(ReflectorListTest, APageThatCannotBeCutIsAskedForAgain) {
   rig.server.Refuse({.path = kNodes,
                      .status = 200,
                      .body = R"({"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{)",
-                     .times = 2});
+                     .times = 20});
   Picture picture(rig, {.stream_first = false});
   const TimePoint made = picture.reflector->last_heard();
   ASSERT_TRUE(rig.Until([&] { return !picture.reflector->trouble().ok(); }));

@@ -270,7 +270,7 @@ std::vector<SpoiledList> SpoiledLists() {
   };
   return {{"protobuf", spoil(ToEnvelope(list), "123m", "1x3m")},
           {"JSON", spoil(ToJson(list), "\"123m\"", "\"1x3m\"")},
-          {"JSON, not even a value", spoil(ToJson(list), "\"123m\"", "123m")},
+          {"JSON, not even a value", spoil(ToJson(list), "\"123m\"", "tru")},
           {"JSON, an array", spoil(ToJson(list), "\"123m\"", "[{\"}\":1}]")}};
 }
 
