@@ -109,6 +109,15 @@ class Member final : public NodeGroups {
     if (waiting != nullptr) waiting->wait();
     return fake_.Refresh(t);
   }
+  void TellNodes(const EachNode& nodes) override { fake_.TellNodes(nodes); }
+  void LearnPrices(const PriceQuestions& questions, Deadline t) override {
+    for (const auto& [node, labels] : questions.nodes) learned.push_back(node.name);
+    pods_learned += questions.pods.size();
+    learn_until = t;
+  }
+  std::vector<std::string> learned;
+  size_t pods_learned = 0;
+  Deadline learn_until;
   Status Cleanup() override { return fake_.Cleanup(); }
   std::string GpuLabel() override { return fake_.GpuLabel(); }
   std::vector<std::string> GpuTypes() override { return fake_.GpuTypes(); }
@@ -138,6 +147,7 @@ class CombinedNodeGroupsTest : public testing::Test {
                              {.id = "south://2", .state = InstanceState::kRunning}}});
     auto north_member = std::make_unique<Member>(north);
     auto south_member = std::make_unique<Member>(south);
+    north_door = north_member.get();
     south_door = south_member.get();
     std::vector<CombinedNodeGroups::Member> members;
     members.push_back({.name = "north", .groups = std::move(north_member)});
@@ -158,6 +168,7 @@ class CombinedNodeGroupsTest : public testing::Test {
   Metrics metrics;
   FakeNodeGroups north;
   FakeNodeGroups south;
+  Member* north_door = nullptr;
   Member* south_door = nullptr;
   std::unique_ptr<CombinedNodeGroups> combined;
 };
@@ -300,6 +311,42 @@ TEST_F(CombinedNodeGroupsTest, GpusAndPricesComeFromWhoHasThem) {
             Code::kUnimplemented);
   EXPECT_EQ(MUST(combined->NodePrice({"", "whoever"}, {}, now, then)), 2.0);
   EXPECT_EQ(MUST(combined->PodPrice({}, now, then)), 1.0);
+}
+
+TEST_F(CombinedNodeGroupsTest, PricesAreLearnedWhereTheyAreAskedForLater) {
+  ASSERT_OK(combined->Refresh(Soon()));
+  const model::Pod pod;
+  PriceQuestions questions{.pods = {&pod}};
+  for (const char* name : {"template-node-for-web-1", "template-node-for-batch", "somebody's"}) {
+    questions.nodes.push_back({{"", name}, {}});
+  }
+  const Deadline by = Soon();
+  combined->LearnPrices(questions, by);
+  EXPECT_THAT(north_door->learned, ElementsAre("template-node-for-web-1", "somebody's"));
+  EXPECT_THAT(south_door->learned, ElementsAre("template-node-for-batch", "somebody's"));
+  EXPECT_EQ(north_door->pods_learned, 1u);
+  EXPECT_EQ(south_door->pods_learned, 1u);
+  EXPECT_LT(north_door->learn_until.at, by.at) << "the second has its share of the time";
+}
+
+TEST_F(CombinedNodeGroupsTest, EveryProviderIsToldOfTheNodes) {
+  std::vector<std::string> told;
+  for (FakeNodeGroups* fake : {&north, &south}) {
+    fake->on_tell_nodes = [&](const EachNode& nodes) {
+      nodes([&](const NodeRef& node) { told.push_back(node.name); });
+    };
+  }
+  combined->TellNodes([](const std::function<void(const NodeRef&)>& tell) { tell({"", "a"}); });
+  EXPECT_THAT(told, ElementsAre("a", "a"));
+}
+
+// One of them may know it: as long as that one has not said, it is not nobody's.
+TEST_F(CombinedNodeGroupsTest, ANodeIsNobodysOnlyWhenEveryProviderHasSaidSo) {
+  ASSERT_OK(combined->Refresh(Soon()));
+  south.SetUnknown("stranger", true);
+  EXPECT_EQ(combined->GroupOf({"", "stranger"}).code(), Code::kUnavailable);
+  south.SetUnknown("stranger", false);
+  EXPECT_EQ(MUST(combined->GroupOf({"", "stranger"})), std::nullopt);
 }
 
 TEST_F(CombinedNodeGroupsTest, CleanupReachesEveryone) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "test/conformance/expander_suite.h"
 #include "test/support/must.h"
@@ -14,8 +15,17 @@ void Register(expand::ExpanderRegistry& registry);
 // A node costs what its name says after the last dash, a pod a cent for each of its millicores.
 class PricedGroups final : public cloud::NodeGroups {
  public:
+  int batches = 0;
+  std::set<std::string> learned;  // names of nodes and pods
+
+  void LearnPrices(const cloud::PriceQuestions& questions, Deadline) override {
+    ++batches;
+    for (const auto& [node, labels] : questions.nodes) learned.insert(node.name);
+    for (const model::Pod* pod : questions.pods) learned.insert(pod->metadata.name);
+  }
   Result<double> NodePrice(const cloud::NodeRef& node, const std::map<std::string, std::string>&,
                            TimePoint, TimePoint) override {
+    if (!learned.contains(node.name)) return Unavailable("nobody has asked for it");
     const size_t dash = node.name.rfind('-');
     const char* text = dash == std::string::npos ? "" : node.name.c_str() + dash + 1;
     char* end = nullptr;
@@ -24,6 +34,7 @@ class PricedGroups final : public cloud::NodeGroups {
     return price;
   }
   Result<double> PodPrice(const model::Pod& pod, TimePoint, TimePoint) override {
+    if (!learned.contains(pod.metadata.name)) return Unavailable("nobody has asked for it");
     const model::Quantity* cpu = pod.spec.containers.at(0).resources.requests.Find("cpu");
     return cpu == nullptr ? 0 : static_cast<double>(cpu->MilliValue()) / 100;
   }
@@ -93,6 +104,13 @@ class PriceTest : public testing::Test {
 TEST_F(PriceTest, TheCheaperOfTwoAlikeWins) {
   const test::OptionSet set({{.group = "a-20"}, {.group = "b-10"}});
   EXPECT_THAT(Left(set), ElementsAre("b-10"));
+}
+
+// A provider in another process is asked for all of them together, before the first is looked up.
+TEST_F(PriceTest, EveryPriceIsLearnedAtOnce) {
+  const test::OptionSet set({{.group = "a-20", .pods = 3}, {.group = "b-10", .pods = 5}});
+  EXPECT_THAT(Left(set), ElementsAre("b-10"));
+  EXPECT_EQ(price_.groups.batches, 1);
 }
 
 TEST_F(PriceTest, WhatHasNoPriceIsLeftOut) {
