@@ -3,6 +3,13 @@
 #include <utility>
 
 namespace coppice::app {
+namespace {
+
+// On a clock that only jumps a pass would take no time, and one after the other would be at the
+// same instant: "again at once" would never end.
+constexpr Duration kPassTakes = std::chrono::milliseconds(5);
+
+}  // namespace
 
 ModelLoop::ModelLoop(ModelHost& host, sim::Model& model, FakeClock& clock,
                      const autoscale::FlagValues& flags)
@@ -36,7 +43,8 @@ std::shared_ptr<const report::PassReport> ModelLoop::Next(TimePoint end,
   const TimePoint began = clock_.Now();
   if (began >= end || stopped()) return nullptr;
   auto report = host_.Pass();
-  Noticed();  // what the pass itself did
+  host_.AdvanceTo(began + kPassTakes);
+  Noticed();  // what came meanwhile
   trigger_.PassEnded(
       {.began = began,
        .ended = clock_.Now(),

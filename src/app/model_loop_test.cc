@@ -107,6 +107,8 @@ TEST_F(ModelLoopTest, PodsAreBoughtForAsTheyCome) {
 
 TEST_F(ModelLoopTest, APodThatAsksForADelayIsBoughtForWhenItIsOver) {
   Start(1);
+  AddPods("first", 1, 3500);
+  RunFor(seconds(30));
   const TimePoint came = clock_.Now();
   AddPods("late", 1, 3500, {{"cluster-autoscaler.kubernetes.io/pod-scale-up-delay", "90s"}});
   AddPods("soon", 1, 3500);

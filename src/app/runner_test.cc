@@ -149,7 +149,7 @@ TEST(LoopTriggerTest, ChangesHastenAFewPassesInARow) {
   EXPECT_TRUE(trigger.Changed(t));
   EXPECT_FALSE(trigger.Changed(t + milliseconds(20)));  // the pass is on its way
   EXPECT_EQ(trigger.Due(), t + milliseconds(100));
-  // Pods that go all the time: eight passes half a second apart, then one in five seconds.
+  // Pods that go all the time: eight passes half a second apart, then it is the scan interval's turn.
   TimePoint now = trigger.Due();
   std::vector<Duration> apart;
   for (int i = 0; i < 12; ++i) {
@@ -158,9 +158,8 @@ TEST(LoopTriggerTest, ChangesHastenAFewPassesInARow) {
     apart.push_back(trigger.Due() - now);
     now = trigger.Due();
   }
-  EXPECT_EQ(apart.front(), milliseconds(510));
-  EXPECT_EQ(std::ranges::count(apart, Duration(milliseconds(510))), 8);
-  EXPECT_EQ(apart.back(), milliseconds(10) + seconds(10));
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(apart[i], milliseconds(510)) << i;
+  EXPECT_EQ(apart[8], milliseconds(10) + seconds(10));
 }
 
 TEST(LoopTriggerTest, ASlowPassLeavesRoomForOthers) {

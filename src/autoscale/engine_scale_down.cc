@@ -20,6 +20,7 @@ namespace {
 
 // The provider is asked whose a node is by the refresh of the next pass.
 constexpr Duration kNextQuestion = std::chrono::seconds(1);
+constexpr Duration kNextGroup = std::chrono::milliseconds(200);
 // Between two bulks of soft taints; each is bounded to spare the API server.
 constexpr Duration kNextTaints = std::chrono::seconds(1);
 
@@ -381,6 +382,9 @@ void Engine::NoteDue(PassState& pass) {
   if (!pass.pending.empty()) state_.NoteBackoffs(pass.wake);
   if (pass.unknown_nodes > 0) pass.wake.In(kNextQuestion, "the provider has not placed a node yet");
   if (pass.report->unprocessed_pods > 0) pass.wake.In(Duration(1), "pods were not looked at");
+  // The group that failed is left alone now; another one may do.
+  if (!pass.report->scale_up.failed_groups.empty())
+    pass.wake.In(kNextGroup, "an order failed");
   if (!pass.report->error.empty()) pass.wake.In(kTryAgain, "the pass failed");
   pass.report->call_again = pass.wake.earliest();
 }
