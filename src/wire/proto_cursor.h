@@ -31,8 +31,9 @@ class ProtoCursor {
   const char* at() const { return at_; }
 
   // All readers answer false, and what they read is unusable, when the bytes end too early or make
-  // no sense. A varint is at most ten bytes.
-  bool ReadVarint(uint64_t& value) {
+  // no sense. A varint is at most ten bytes. Three are always inlined: nearly all varints have one
+  // byte, and calls for them were a tenth of what a list of pods costs.
+  [[gnu::always_inline]] bool ReadVarint(uint64_t& value) {
     if (at_ != end_ && static_cast<unsigned char>(*at_) < 0x80) [[likely]] {
       value = static_cast<unsigned char>(*at_++);
       return true;
@@ -40,7 +41,7 @@ class ProtoCursor {
     return ReadLongVarint(value);
   }
 
-  bool ReadTag(Tag& tag) {
+  [[gnu::always_inline]] bool ReadTag(Tag& tag) {
     uint64_t raw;
     if (!ReadVarint(raw) || raw > UINT32_MAX) return false;
     tag.number = static_cast<uint32_t>(raw >> 3);
@@ -48,7 +49,7 @@ class ProtoCursor {
     return tag.number != 0;
   }
 
-  bool ReadBytes(std::string_view& bytes) {
+  [[gnu::always_inline]] bool ReadBytes(std::string_view& bytes) {
     uint64_t length;
     if (!ReadVarint(length) || length > static_cast<uint64_t>(end_ - at_)) return false;
     bytes = {at_, static_cast<size_t>(length)};
@@ -87,7 +88,7 @@ class ProtoCursor {
     return true;
   }
 
-  bool ReadLongVarint(uint64_t& value) {
+  [[gnu::noinline]] bool ReadLongVarint(uint64_t& value) {
     value = 0;
     for (unsigned shift = 0; shift < 70 && at_ != end_; shift += 7) {
       const auto byte = static_cast<unsigned char>(*at_++);
