@@ -95,7 +95,8 @@ class EngineRig : public testing::Test {
                                        .metrics = metrics_,
                                        .groups = &groups_,
                                        .view_age = view_age_,
-                                       .oldest_kind = [] { return "Pod"; }}));
+                                       .oldest_kind = [] { return "Pod"; },
+                                       .wake = wake_}));
   }
   std::shared_ptr<const report::PassReport> Pass() {
     return executor_.BlockOn(assembly_->engine().Pass(clock_.Now()));
