@@ -355,16 +355,23 @@ void ScaleDownPlanner::UseBudgets(PdbTracker& budgets, RemovableNode& node) cons
 }
 
 void ScaleDownPlanner::UpdateUnneeded(TimePoint now, std::vector<Removable> removable) {
-  std::unordered_map<std::string_view, TimePoint> since;
-  for (const auto& [name, entry] : unneeded_) since[name] = entry.since;
+  std::unordered_map<std::string_view, const Entry*> before_of;
+  for (const auto& [name, entry] : unneeded_) before_of[name] = &entry;
+  // A machine that has come under the name of one that went is as new as any; upstream goes by the
+  // name.
+  const auto is_other = [&](const Entry& before, const model::Node& node) {
+    return parts_.options.deviations.fuses && before.node != nullptr &&
+           before.node->metadata.uid != node.metadata.uid;
+  };
   std::vector<std::pair<std::string, Entry>> updated;
   updated.reserve(removable.size());
   for (Removable& found : removable) {
     const std::string& name = found.of->node->metadata.name;
-    const auto before = since.find(name);
+    const auto before = before_of.find(name);
     const cloud::ScalingOptions& options = GroupOptions(found.of->group);
     Entry entry;
-    entry.since = before == since.end() ? now : before->second;
+    const bool known = before != before_of.end() && !is_other(*before->second, *found.of->node);
+    entry.since = known ? before->second->since : now;
     entry.node = found.of->node;
     const NodeMemory& read = Read(*found.of);
     entry.ready = read.ready;
