@@ -149,7 +149,8 @@ TEST(LoopTriggerTest, ChangesHastenAFewPassesInARow) {
   EXPECT_TRUE(trigger.Changed(t));
   EXPECT_FALSE(trigger.Changed(t + milliseconds(20)));  // the pass is on its way
   EXPECT_EQ(trigger.Due(), t + milliseconds(100));
-  // Pods that go all the time: eight passes half a second apart, then it is the scan interval's turn.
+  // Pods that go all the time: eight passes half a second apart, then it is the scan interval's
+  // turn.
   TimePoint now = trigger.Due();
   std::vector<Duration> apart;
   for (int i = 0; i < 12; ++i) {

@@ -383,8 +383,7 @@ void Engine::NoteDue(PassState& pass) {
   if (pass.unknown_nodes > 0) pass.wake.In(kNextQuestion, "the provider has not placed a node yet");
   if (pass.report->unprocessed_pods > 0) pass.wake.In(Duration(1), "pods were not looked at");
   // The group that failed is left alone now; another one may do.
-  if (!pass.report->scale_up.failed_groups.empty())
-    pass.wake.In(kNextGroup, "an order failed");
+  if (!pass.report->scale_up.failed_groups.empty()) pass.wake.In(kNextGroup, "an order failed");
   if (!pass.report->error.empty()) pass.wake.In(kTryAgain, "the pass failed");
   pass.report->call_again = pass.wake.earliest();
 }

@@ -131,8 +131,8 @@ class NodeGroups {
   virtual Result<std::optional<ScalingOptions>> Options(std::string_view group,
                                                         const ScalingOptions& defaults) = 0;
 
-  // Whether an order of the group may be placed while another one is not answered: true only for who
-  // counts orders as they come. Who reads a size and writes another one would lose one of two.
+  // Whether an order of the group may be placed while another one is not answered: true only for
+  // who counts orders as they come. Who reads a size and writes another one would lose one of two.
   virtual bool OrdersMayOverlap(std::string_view) { return false; }
   virtual Status Increase(std::string_view group, int delta, Deadline deadline) = 0;
   // All or nothing; kUnimplemented: use Increase.
