@@ -222,11 +222,8 @@ void ScaleDownPlanner::NarrowDestinations(const View& view, std::vector<uint8_t>
 void ScaleDownPlanner::NoteDue(Wakeups& wake) const {
   for (const auto& [name, entry] : unneeded_)
     wake.After(entry.since + entry.threshold, "a node has not been needed for long enough");
-  for (const auto& [name, remembered] : recently_unremovable_) {
-    if (remembered.why.blocking_reason == ToString(BlockingReason::kNotEnoughPdb))
-      wake.In(kAskBudgets, "a disruption budget keeps a node");
-    wake.At(remembered.until, "a node that could not be emptied is looked at again");
-  }
+  if (budget_keeps_) wake.In(kAskBudgets, "a disruption budget keeps a node");
+  wake.At(first_forgotten_, "a node that could not be emptied is looked at again");
 }
 
 bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, TimePoint now) const {
@@ -280,11 +277,16 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
   judged_.Forget();
   staying_.clear();
   staying_.reserve(candidates.size());
+  budget_keeps_ = false;
+  first_forgotten_ = TimePoint::max();
   std::erase_if(recently_unremovable_, [&](const auto& entry) {
     const cluster::NodeIndex index = snapshot.FindNode(entry.first);
     if (index == cluster::kNone || entry.second.until <= view.now) return true;
-    return parts_.options.deviations.unremovable_recheck_on_change &&
-           (entry.second.pods != PodsFingerprint(index) || MayBeOtherwise(entry.second, view.now));
+    const bool again =
+        parts_.options.deviations.unremovable_recheck_on_change &&
+        (entry.second.pods != PodsFingerprint(index) || MayBeOtherwise(entry.second, view.now));
+    if (!again) first_forgotten_ = std::min(first_forgotten_, entry.second.until);
+    return again;
   });
 
   std::vector<const ListedNode*> eligible;
@@ -324,9 +326,13 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
     Simulated simulated = SimulateRemoval(view, *of, destinations);
     if (!simulated.removable) {
       simulated.staying.group = of->group;
+      const TimePoint until = view.now + parts_.options.unremovable_node_recheck_timeout;
+      first_forgotten_ = std::min(first_forgotten_, until);
+      budget_keeps_ = budget_keeps_ ||
+                      simulated.staying.blocking_reason == ToString(BlockingReason::kNotEnoughPdb);
       recently_unremovable_[of->node->metadata.name] = {
-          view.now + parts_.options.unremovable_node_recheck_timeout, fingerprint,
-          parts_.world.node_count() + parts_.world.pod_count(), view.now, simulated.staying};
+          until, fingerprint, parts_.world.node_count() + parts_.world.pod_count(), view.now,
+          simulated.staying};
       Keep(of->index, std::move(simulated.staying));
       continue;
     }
@@ -360,8 +366,8 @@ void ScaleDownPlanner::UpdateUnneeded(TimePoint now, std::vector<Removable> remo
   // A machine that has come under the name of one that went is as new as any; upstream goes by the
   // name.
   const auto is_other = [&](const Entry& before, const model::Node& node) {
-    return parts_.options.deviations.fuses && before.node != nullptr &&
-           before.node->metadata.uid != node.metadata.uid;
+    return before.node.get() != &node && before.node != nullptr &&
+           parts_.options.deviations.fuses && before.node->metadata.uid != node.metadata.uid;
   };
   std::vector<std::pair<std::string, Entry>> updated;
   updated.reserve(removable.size());

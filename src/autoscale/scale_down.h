@@ -221,7 +221,9 @@ class ScaleDownPlanner {
   };
   bool MayBeOtherwise(const Remembered& remembered, TimePoint now) const;
   std::unordered_map<std::string, Remembered> recently_unremovable_;
-  std::vector<report::StayingNode> staying_;  // as found; node_memory_ leads to them
+  TimePoint first_forgotten_ = TimePoint::max();  // of those
+  bool budget_keeps_ = false;                     // one of them, as the last evaluation found
+  std::vector<report::StayingNode> staying_;      // as found; node_memory_ leads to them
   std::vector<report::StayingNode> held_;
   std::vector<cluster::PodIndex> pods_;  // of the node that is looked at
   // Of the evaluation that goes on.
