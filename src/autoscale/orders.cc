@@ -5,6 +5,10 @@
 
 namespace coppice::autoscale {
 
+namespace {
+constexpr int kMostMachines = 1'000'000;
+}  // namespace
+
 // Both parts only grow, so that the sum is another one whenever one of them is.
 uint64_t Orders::View::Version() const {
   const uint64_t version = inner().Version();
@@ -12,7 +16,8 @@ uint64_t Orders::View::Version() const {
 }
 
 Result<int> Orders::View::TargetSize(std::string_view group) {
-  const int target = TRY(inner().TargetSize(group));
+  // Whatever a provider says: sizes are subtracted from each other, and no group has this many.
+  const int target = std::clamp(TRY(inner().TargetSize(group)), 0, kMostMachines);
   const auto ordered = orders_.groups_.find(group);
   return ordered == orders_.groups_.end() ? target : std::max(target, ordered->second.expected);
 }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "base/fake_clock.h"
 #include "cloud/fake_node_groups.h"
 #include "test/support/held_workers.h"
@@ -143,6 +145,13 @@ TEST_F(OrdersTest, WithoutPatienceThePassWaits) {
   workers_.RunAll();
   executor_.RunUntilIdle();
   EXPECT_TRUE(answer && answer->ok());
+}
+
+TEST_F(OrdersTest, AnAbsurdTargetIsNobodysNumber) {
+  groups_.Change("a", [](auto& group) { group.target = std::numeric_limits<int>::min(); });
+  groups_.Change("b", [](auto& group) { group.target = std::numeric_limits<int>::max(); });
+  EXPECT_EQ(Target("a"), 0);
+  EXPECT_EQ(Target("b"), 1'000'000);
 }
 
 TEST_F(OrdersTest, TheVersionGrowsWithEveryChangeOfATarget) {
