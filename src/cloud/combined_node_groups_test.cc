@@ -11,6 +11,7 @@
 
 #include "base/fake_clock.h"
 #include "cloud/fake_node_groups.h"
+#include "cloud/node_groups_wrapper.h"
 #include "cloud/template.h"
 #include "test/conformance/node_groups_suite.h"
 #include "test/support/must.h"
@@ -65,51 +66,23 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Forwards to scripted groups; its Refresh can be made to hang.
-class Member final : public NodeGroups {
+class Member final : public NodeGroupsWrapper {
  public:
-  explicit Member(FakeNodeGroups& fake) : fake_(fake) {}
+  explicit Member(FakeNodeGroups& fake) : NodeGroupsWrapper(fake) {}
   // Refresh waits for it; null: not any more.
   void HangOn(std::shared_ptr<std::latch> latch) {
     const std::lock_guard lock(mutex_);
     hang_ = std::move(latch);
   }
 
-  uint64_t Version() const override { return fake_.Version(); }
-  std::vector<GroupInfo> Groups() override { return fake_.Groups(); }
-  Result<std::optional<std::string>> GroupOf(const NodeRef& n) override { return fake_.GroupOf(n); }
-  Result<bool> HasInstance(const NodeRef& n) override { return fake_.HasInstance(n); }
-  Result<int> TargetSize(std::string_view g) override { return fake_.TargetSize(g); }
-  Result<std::vector<Instance>> Instances(std::string_view g) override {
-    return fake_.Instances(g);
-  }
-  Result<std::shared_ptr<const model::Node>> Template(std::string_view g) override {
-    return fake_.Template(g);
-  }
-  Result<std::optional<ScalingOptions>> Options(std::string_view g,
-                                                const ScalingOptions& d) override {
-    return fake_.Options(g, d);
-  }
-  Status Increase(std::string_view g, int d, Deadline t) override {
-    return fake_.Increase(g, d, t);
-  }
-  Status IncreaseAtomically(std::string_view g, int d, Deadline t) override {
-    return fake_.IncreaseAtomically(g, d, t);
-  }
-  Status Delete(std::string_view g, const std::vector<NodeRef>& n, Deadline t) override {
-    return fake_.Delete(g, n, t);
-  }
-  Status DecreaseTarget(std::string_view g, int d, Deadline t) override {
-    return fake_.DecreaseTarget(g, d, t);
-  }
   Status Refresh(Deadline t) override {
     const auto waiting = [this] {
       const std::lock_guard lock(mutex_);
       return hang_;
     }();
     if (waiting != nullptr) waiting->wait();
-    return fake_.Refresh(t);
+    return inner().Refresh(t);
   }
-  void TellNodes(const EachNode& nodes) override { fake_.TellNodes(nodes); }
   void LearnPrices(const PriceQuestions& questions, Deadline t) override {
     for (const auto& [node, labels] : questions.nodes) learned.push_back(node.name);
     pods_learned += questions.pods.size();
@@ -118,19 +91,8 @@ class Member final : public NodeGroups {
   std::vector<std::string> learned;
   size_t pods_learned = 0;
   Deadline learn_until;
-  Status Cleanup() override { return fake_.Cleanup(); }
-  std::string GpuLabel() override { return fake_.GpuLabel(); }
-  std::vector<std::string> GpuTypes() override { return fake_.GpuTypes(); }
-  Result<double> NodePrice(const NodeRef& n, const std::map<std::string, std::string>& l,
-                           TimePoint s, TimePoint e) override {
-    return fake_.NodePrice(n, l, s, e);
-  }
-  Result<double> PodPrice(const model::Pod& p, TimePoint s, TimePoint e) override {
-    return fake_.PodPrice(p, s, e);
-  }
 
  private:
-  FakeNodeGroups& fake_;
   std::mutex mutex_;
   std::shared_ptr<std::latch> hang_;
 };
