@@ -14,6 +14,10 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Werror
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these two in code of the standard library that it has inlined itself.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+  if(COPPICE_UNITY)
+    # Meant for headers, and a .cc file that another one includes looks like one.
+    add_compile_options(-Wno-subobject-linkage)
+  endif()
 else()
   # The second: libstdc++ 12 itself uses what it deprecates (std::stable_sort).
   add_compile_options(-Wno-missing-designated-field-initializers -Wno-deprecated-declarations)

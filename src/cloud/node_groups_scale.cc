@@ -11,7 +11,7 @@ namespace coppice::cloud {
 
 namespace {
 
-constexpr int64_t kGiB = 1LL << 30;
+constexpr int64_t kVolumeUnit = 1LL << 30;
 
 MachineSpec SpecFor(const GroupConfig& group, const std::string& cluster,
                     std::map<std::string, std::string> extra, std::string name) {
@@ -19,7 +19,7 @@ MachineSpec SpecFor(const GroupConfig& group, const std::string& cluster,
                    .flavor = group.flavor,
                    .zone = group.zone,
                    .image = group.image,
-                   .disk_bytes = group.volume_size_gb * kGiB,
+                   .disk_bytes = group.volume_size_gb * kVolumeUnit,
                    .tags = group.tags,
                    .user_data = group.user_data,
                    .extra = std::move(extra)};

@@ -9,7 +9,7 @@
 namespace coppice::kube {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Upstream's for taints: a conflict is tried again for five seconds.
 constexpr Duration kConflictFor = std::chrono::seconds(5);
@@ -24,16 +24,16 @@ std::string PodPath(const cluster::PodName& pod) {
 }  // namespace
 
 Request EvictionRequest(const cluster::PodName& pod, int64_t grace_period_seconds) {
-  Json body = {{"apiVersion", "policy/v1"},
-               {"kind", "Eviction"},
-               {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_}}},
-               {"deleteOptions", {{"gracePeriodSeconds", grace_period_seconds}}}};
+  OrderedJson body = {{"apiVersion", "policy/v1"},
+                      {"kind", "Eviction"},
+                      {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_}}},
+                      {"deleteOptions", {{"gracePeriodSeconds", grace_period_seconds}}}};
   // Else it could hit the successor of the pod that was meant: a StatefulSet's has the same name.
   if (!pod.uid.empty()) body["deleteOptions"]["preconditions"]["uid"] = pod.uid;
   Request request;
   request.method = "POST";
   request.path = PodPath(pod) + "/eviction";
-  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  request.body = body.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   // The drain asks again by itself, and knows how long.
   request.repeatable = false;
   return request;
@@ -153,7 +153,7 @@ Task<Status> KubeWriter::PutConfigMap(std::string namespace_, std::string name,
   get.path = folder + "/" + name;
   const Deadline get_by = Deadline::In(client_.executor().clock(), kWriteTimeout);
   CO_TRY(const Answer read, co_await client_.Send(std::move(get), get_by));
-  Json map;
+  OrderedJson map;
   Request write;
   if (read.status == 404) {
     map = {{"apiVersion", "v1"},
@@ -165,20 +165,21 @@ Task<Status> KubeWriter::PutConfigMap(std::string namespace_, std::string name,
   } else if (!read.Success()) {
     co_return read.Error().ToStatus();
   } else {
-    map = Json::parse(read.body, nullptr, false);
+    map = OrderedJson::parse(read.body, nullptr, false);
     if (!map.is_object() || !map["metadata"].is_object())
       co_return InvalidArgument("the answer is not a ConfigMap");
     write.method = "PUT";
     write.path = folder + "/" + name;
   }
-  if (!map["data"].is_object()) map["data"] = Json::object();
+  if (!map["data"].is_object()) map["data"] = OrderedJson::object();
   map["data"][data_key] = std::move(data);
-  if (!map["metadata"]["annotations"].is_object()) map["metadata"]["annotations"] = Json::object();
+  if (!map["metadata"]["annotations"].is_object())
+    map["metadata"]["annotations"] = OrderedJson::object();
   for (auto& [key, text] : annotations) map["metadata"]["annotations"][key] = std::move(text);
-  write.body = map.dump(-1, ' ', false, Json::error_handler_t::replace);
+  write.body = map.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   CO_TRY(const Answer written, co_await Fenced(std::move(write), kWriteTimeout));
   if (!written.Success()) co_return written.Error().ToStatus();
-  const Json now = Json::parse(written.body, nullptr, false);
+  const OrderedJson now = OrderedJson::parse(written.body, nullptr, false);
   if (now.is_object() && now.contains("metadata") && now["metadata"].is_object()) {
     map_name_ = name;
     map_uid_ = now["metadata"].value("uid", "");
@@ -194,8 +195,9 @@ Task<Result<std::string>> KubeWriter::ReadAnnotation(std::string namespace_, std
   CO_TRY(const Answer read, co_await client_.Send(std::move(get), by));
   if (read.status == 404) co_return std::string();
   if (!read.Success()) co_return read.Error().ToStatus();
-  const Json map = Json::parse(read.body, nullptr, false);
-  const Json::json_pointer at = Json::json_pointer("/metadata/annotations") / annotation;
+  const OrderedJson map = OrderedJson::parse(read.body, nullptr, false);
+  const OrderedJson::json_pointer at =
+      OrderedJson::json_pointer("/metadata/annotations") / annotation;
   if (!map.is_object() || !map.contains(at) || !map[at].is_string()) co_return std::string();
   co_return map[at].get<std::string>();
 }

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 // A write is to be over this long before the lease is: the clocks of others run differently.
 constexpr Duration kMargin = std::chrono::seconds(1);
 
-std::string Text(const Json& object, const char* key) {
+std::string LeaseText(const Json& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
@@ -51,8 +51,9 @@ LeaseRecord ReadLease(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return {};
   const Json spec = Object(json, "spec");
-  return {Text(spec, "holderIdentity"), Number(spec, "leaseDurationSeconds"),
-          Text(spec, "acquireTime"), Text(spec, "renewTime"), Number(spec, "leaseTransitions")};
+  return {LeaseText(spec, "holderIdentity"), Number(spec, "leaseDurationSeconds"),
+          LeaseText(spec, "acquireTime"), LeaseText(spec, "renewTime"),
+          Number(spec, "leaseTransitions")};
 }
 
 std::string WriteLease(std::string_view text, const LeaseRecord& record,

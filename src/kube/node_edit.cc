@@ -6,29 +6,29 @@
 namespace coppice::kube {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string Text(const Json& object, const char* key) {
+std::string Text(const OrderedJson& object, const char* key) {
   if (!object.is_object()) return "";
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-bool Remove(Json& taints, const std::vector<std::string>& keys) {
+bool Remove(OrderedJson& taints, const std::vector<std::string>& keys) {
   const size_t before = taints.size();
-  Json kept = Json::array();
-  for (Json& taint : taints) {
+  OrderedJson kept = OrderedJson::array();
+  for (OrderedJson& taint : taints) {
     if (std::ranges::find(keys, Text(taint, "key")) == keys.end()) kept.push_back(std::move(taint));
   }
   taints = std::move(kept);
   return taints.size() != before;
 }
 
-bool Add(Json& taints, const model::Taint& wanted) {
-  for (const Json& taint : taints) {
+bool Add(OrderedJson& taints, const model::Taint& wanted) {
+  for (const OrderedJson& taint : taints) {
     if (Text(taint, "key") == wanted.key && Text(taint, "effect") == wanted.effect) return false;
   }
-  Json taint = {{"key", wanted.key}, {"effect", wanted.effect}};
+  OrderedJson taint = {{"key", wanted.key}, {"effect", wanted.effect}};
   if (!wanted.value.empty()) taint["value"] = wanted.value;
   taints.push_back(std::move(taint));
   return true;
@@ -38,13 +38,13 @@ bool Add(Json& taints, const model::Taint& wanted) {
 
 Result<std::optional<std::string>> EditNode(std::string_view node_json,
                                             const cluster::NodeChange& change) {
-  Json node = Json::parse(node_json, nullptr, false);
+  OrderedJson node = OrderedJson::parse(node_json, nullptr, false);
   if (!node.is_object() || Text(node, "kind") != "Node")
     return InvalidArgument("the answer is not a Node");
-  Json& spec = node["spec"];
-  if (spec.is_null()) spec = Json::object();
+  OrderedJson& spec = node["spec"];
+  if (spec.is_null()) spec = OrderedJson::object();
   if (!spec.is_object()) return InvalidArgument("the Node's spec is not an object");
-  Json taints = Json::array();
+  OrderedJson taints = OrderedJson::array();
   if (const auto it = spec.find("taints"); it != spec.end() && it->is_array()) taints = *it;
 
   bool changed = false;
@@ -72,7 +72,8 @@ Result<std::optional<std::string>> EditNode(std::string_view node_json,
     }
   }
   if (!changed) return std::optional<std::string>();
-  return std::optional<std::string>(node.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return std::optional<std::string>(
+      node.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
 }  // namespace coppice::kube

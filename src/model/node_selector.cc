@@ -9,11 +9,11 @@ namespace {
 constexpr std::string_view kNameField = "metadata.name";
 
 Result<Requirement> Compile(const NodeSelectorRequirement& expression) {
-  using Operator = Requirement::Operator;
-  static constexpr std::pair<std::string_view, Operator> kOperators[] = {
-      {"In", Operator::kIn},          {"NotIn", Operator::kNotIn},
-      {"Exists", Operator::kExists},  {"DoesNotExist", Operator::kDoesNotExist},
-      {"Gt", Operator::kGreaterThan}, {"Lt", Operator::kLessThan}};
+  using Known = Requirement::Operator;
+  static constexpr std::pair<std::string_view, Known> kOperators[] = {
+      {"In", Known::kIn},          {"NotIn", Known::kNotIn},
+      {"Exists", Known::kExists},  {"DoesNotExist", Known::kDoesNotExist},
+      {"Gt", Known::kGreaterThan}, {"Lt", Known::kLessThan}};
   for (const auto& [name, op] : kOperators) {
     if (name == expression.operator_)
       return Requirement::Create(expression.key, op, expression.values);

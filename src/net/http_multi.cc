@@ -24,7 +24,7 @@ constexpr size_t kMaxHeaderBytes = 64 << 10;
 constexpr long kBufferBytes = 512 << 10;  // measured: fewer, larger reads of big lists
 constexpr int kLongestWaitMillis = 1'000;
 
-struct Transfer {
+struct Conversation {
   uint64_t number = 0;
   MultiRequest request;
   std::shared_ptr<Exchange> exchange;
@@ -42,7 +42,7 @@ struct Transfer {
   char detail[CURL_ERROR_SIZE] = {};
 };
 
-bool GiveHead(Transfer& transfer) {
+bool GiveHead(Conversation& transfer) {
   if (transfer.head_given) return true;
   transfer.head_given = true;
   long status = 0;
@@ -52,8 +52,8 @@ bool GiveHead(Transfer& transfer) {
   return !transfer.given_up;
 }
 
-size_t OnHeader(char* data, size_t, size_t size, void* opaque) {
-  auto& transfer = *static_cast<Transfer*>(opaque);
+size_t OnConversationHeader(char* data, size_t, size_t size, void* opaque) {
+  auto& transfer = *static_cast<Conversation*>(opaque);
   transfer.last_byte = Steady::now();
   transfer.header_bytes += size;
   if (transfer.header_bytes > kMaxHeaderBytes) {
@@ -71,8 +71,8 @@ size_t OnHeader(char* data, size_t, size_t size, void* opaque) {
   return GiveHead(transfer) ? size : 0;
 }
 
-size_t OnBody(char* data, size_t, size_t size, void* opaque) {
-  auto& transfer = *static_cast<Transfer*>(opaque);
+size_t OnConversationBody(char* data, size_t, size_t size, void* opaque) {
+  auto& transfer = *static_cast<Conversation*>(opaque);
   transfer.last_byte = Steady::now();
   if (!GiveHead(transfer)) return 0;
   if (transfer.exchange->OnBody({data, size})) return size;
@@ -82,8 +82,8 @@ size_t OnBody(char* data, size_t, size_t size, void* opaque) {
 
 // Cannot rewind, on purpose: libcurl then fails a repetition on a dead connection instead of making
 // it.
-size_t OnSend(char* data, size_t, size_t room, void* opaque) {
-  auto& transfer = *static_cast<Transfer*>(opaque);
+size_t OnConversationSend(char* data, size_t, size_t room, void* opaque) {
+  auto& transfer = *static_cast<Conversation*>(opaque);
   const std::string& body = transfer.request.http.body;
   const size_t count = std::min(room, body.size() - transfer.sent);
   std::copy_n(body.data() + transfer.sent, count, data);
@@ -91,8 +91,8 @@ size_t OnSend(char* data, size_t, size_t room, void* opaque) {
   return count;
 }
 
-int OnSocket(void* opaque, curl_socket_t socket, curlsocktype) {
-  const auto& transfer = *static_cast<Transfer*>(opaque);
+int OnConversationSocket(void* opaque, curl_socket_t socket, curlsocktype) {
+  const auto& transfer = *static_cast<Conversation*>(opaque);
   const auto millis = static_cast<unsigned>(
       std::chrono::duration_cast<std::chrono::milliseconds>(transfer.unacknowledged_timeout)
           .count());
@@ -113,7 +113,7 @@ class CurlMulti final : public MultiClient {
   }
 
   uint64_t Start(MultiRequest request, std::shared_ptr<Exchange> exchange) override {
-    auto transfer = std::make_unique<Transfer>();
+    auto transfer = std::make_unique<Conversation>();
     transfer->request = std::move(request);
     transfer->exchange = std::move(exchange);
     transfer->unacknowledged_timeout = options_.unacknowledged_timeout;
@@ -162,7 +162,7 @@ class CurlMulti final : public MultiClient {
   }
 
   void TakeOrders() {
-    std::vector<std::unique_ptr<Transfer>> starts;
+    std::vector<std::unique_ptr<Conversation>> starts;
     std::vector<uint64_t> cancels;
     {
       const std::lock_guard lock(mutex_);
@@ -173,7 +173,7 @@ class CurlMulti final : public MultiClient {
     for (const uint64_t number : cancels) End(number, Cancelled("cancelled"));
   }
 
-  void Begin(std::unique_ptr<Transfer> transfer) {
+  void Begin(std::unique_ptr<Conversation> transfer) {
     if (const Status fit = CheckRequest(transfer->request.http); !fit.ok()) {
       transfer->exchange->OnEnd(fit);
       return;
@@ -193,7 +193,7 @@ class CurlMulti final : public MultiClient {
     }
   }
 
-  void Prepare(Transfer& transfer) const {
+  void Prepare(Conversation& transfer) const {
     CURL* handle = transfer.handle;
     const auto set = [handle](CURLoption option, auto value) {
       curl_easy_setopt(handle, option, value);
@@ -225,7 +225,7 @@ class CurlMulti final : public MultiClient {
     if (options_.proxy) set(CURLOPT_PROXY, options_.proxy->c_str());
     if (request.fresh_connection) set(CURLOPT_FRESH_CONNECT, 1L);
     set(CURLOPT_ERRORBUFFER, transfer.detail);
-    set(CURLOPT_SOCKOPTFUNCTION, OnSocket);
+    set(CURLOPT_SOCKOPTFUNCTION, OnConversationSocket);
     set(CURLOPT_SOCKOPTDATA, &transfer);
     if (request.tls) PrepareTls(transfer);
     for (const auto& [name, value] : request.http.headers) transfer.headers.Add(name, value);
@@ -235,14 +235,14 @@ class CurlMulti final : public MultiClient {
       set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
       set(CURLOPT_XOAUTH2_BEARER, request.http.bearer_token.Reveal().c_str());
     }
-    SetMethod(transfer.handle, transfer.request.http, OnSend, &transfer);
-    set(CURLOPT_WRITEFUNCTION, OnBody);
+    SetMethod(transfer.handle, transfer.request.http, OnConversationSend, &transfer);
+    set(CURLOPT_WRITEFUNCTION, OnConversationBody);
     set(CURLOPT_WRITEDATA, &transfer);
-    set(CURLOPT_HEADERFUNCTION, OnHeader);
+    set(CURLOPT_HEADERFUNCTION, OnConversationHeader);
     set(CURLOPT_HEADERDATA, &transfer);
   }
 
-  static void PrepareTls(Transfer& transfer) {
+  static void PrepareTls(Conversation& transfer) {
     CURL* handle = transfer.handle;
     const TlsIdentity& tls = *transfer.request.tls;
     // The texts live as long as the identity, which the request holds: no copy.
@@ -281,12 +281,12 @@ class CurlMulti final : public MultiClient {
       const CURLcode outcome = message->data.result;
       char* opaque = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &opaque);
-      auto& transfer = *reinterpret_cast<Transfer*>(opaque);
+      auto& transfer = *reinterpret_cast<Conversation*>(opaque);
       End(transfer.number, OutcomeOf(transfer, outcome));
     }
   }
 
-  static Status OutcomeOf(Transfer& transfer, CURLcode outcome) {
+  static Status OutcomeOf(Conversation& transfer, CURLcode outcome) {
     if (outcome == CURLE_OK) {
       return GiveHead(transfer) ? Status::Ok() : Cancelled("given up by its reader");
     }
@@ -313,7 +313,7 @@ class CurlMulti final : public MultiClient {
   void End(uint64_t number, Status outcome) {
     const auto it = transfers_.find(number);
     if (it == transfers_.end()) return;
-    const std::unique_ptr<Transfer> transfer = std::move(it->second);
+    const std::unique_ptr<Conversation> transfer = std::move(it->second);
     transfers_.erase(it);
     curl_multi_remove_handle(multi_, transfer->handle);
     curl_easy_cleanup(transfer->handle);
@@ -325,9 +325,9 @@ class CurlMulti final : public MultiClient {
   std::atomic<bool> stop_ = false;
   std::mutex mutex_;
   uint64_t last_number_ = 0;
-  std::vector<std::unique_ptr<Transfer>> to_start_;
+  std::vector<std::unique_ptr<Conversation>> to_start_;
   std::vector<uint64_t> to_cancel_;
-  std::map<uint64_t, std::unique_ptr<Transfer>> transfers_;  // the thread's own
+  std::map<uint64_t, std::unique_ptr<Conversation>> transfers_;  // the thread's own
   std::thread thread_;
 };
 
