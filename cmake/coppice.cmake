@@ -19,14 +19,6 @@ function(coppice_sort_sources dir)
   set(lib_sources ${lib} PARENT_SCOPE)
 endfunction()
 
-# Several files of `target` as one, if that is asked for. Half of the time of compiling a file goes into headers that its
-# neighbours read as well. Names in unnamed namespaces are therefore unique within a module; `tools/check_unity` says which are not.
-function(coppice_unity target)
-  if(COPPICE_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 8)
-  endif()
-endfunction()
-
 # Test, bench and fuzz programs of one folder, linked against `library`.
 function(coppice_programs name library dir)
   coppice_sort_sources(${dir})
@@ -41,7 +33,6 @@ function(coppice_programs name library dir)
   if(COPPICE_TESTS)
     if(test_sources)
       add_executable(${name}_test ${test_sources})
-      coppice_unity(${name}_test)
       target_compile_options(${name}_test PRIVATE ${COPPICE_TEST_OPTIONS})
       target_link_libraries(${name}_test PRIVATE ${library} coppice_test_support GTest::gmock_main)
       add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
@@ -63,7 +54,6 @@ function(coppice_module name)
   coppice_sort_sources(${dir})
   if(lib_sources)
     add_library(coppice_${name} STATIC ${lib_sources})
-    coppice_unity(coppice_${name})
     set(scope PUBLIC)
   else()
     add_library(coppice_${name} INTERFACE)
@@ -95,7 +85,6 @@ function(coppice_plugins root)
     coppice_sort_sources(${dir})
     set(library coppice_plugin_${kind}_${name})
     add_library(${library} STATIC ${lib_sources})
-    coppice_unity(${library})
     get_filename_component(above ${root} DIRECTORY)  # files are included as plugins/KIND/NAME/file.h
     target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
       $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${above}> $<INSTALL_INTERFACE:include/coppice>)

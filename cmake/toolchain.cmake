@@ -4,6 +4,12 @@ find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
 endif()
+# Half of the time of compiling a file goes into headers that its neighbours read as well. So whoever builds everything compiles
+# several files as one (names in unnamed namespaces are unique within a module: tools/check_unity), and whoever edits does not.
+if(COPPICE_UNITY)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+endif()
 find_program(MOLD mold)
 if(MOLD)
   add_link_options(-fuse-ld=mold)

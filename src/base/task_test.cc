@@ -28,14 +28,14 @@ Task<int> Sum(int count) {
   co_return sum;
 }
 
-Task<Result<int>> Half(int number) {
+Task<Result<int>> HalfLater(int number) {
   if (number % 2 != 0) co_return InvalidArgument("odd");
   co_return number / 2;
 }
 
-Task<Result<int>> Quarter(int number) {
-  CO_TRY(const int half, co_await Half(number));
-  CO_TRY(const int quarter, co_await Half(half));
+Task<Result<int>> QuarterLater(int number) {
+  CO_TRY(const int half, co_await HalfLater(number));
+  CO_TRY(const int quarter, co_await HalfLater(half));
   co_return quarter;
 }
 
@@ -63,9 +63,9 @@ TEST_F(TaskTest, AChainOfAThousandUnwinds) {
 }
 
 TEST_F(TaskTest, CoTryLeavesWithTheFailure) {
-  EXPECT_EQ(MUST(executor_.BlockOn(Quarter(12))), 3);
-  EXPECT_EQ(executor_.BlockOn(Quarter(6)).status(), InvalidArgument("odd"));
-  EXPECT_EQ(executor_.BlockOn(Quarter(5)).status(), InvalidArgument("odd"));
+  EXPECT_EQ(MUST(executor_.BlockOn(QuarterLater(12))), 3);
+  EXPECT_EQ(executor_.BlockOn(QuarterLater(6)).status(), InvalidArgument("odd"));
+  EXPECT_EQ(executor_.BlockOn(QuarterLater(5)).status(), InvalidArgument("odd"));
 }
 
 Task<> Touch(std::shared_ptr<int> what) {

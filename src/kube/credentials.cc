@@ -45,7 +45,7 @@ std::string HeaderKey(std::string_view key) {
   return out;
 }
 
-std::string Text(const nlohmann::json& object, const char* key) {
+std::string TextOf(const nlohmann::json& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
@@ -55,7 +55,8 @@ std::string Text(const nlohmann::json& object, const char* key) {
 Result<ExecCredential> ParseExecCredential(std::string_view text, const ExecPlugin& plugin) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return InvalidArgument("the exec plug-in printed no JSON object");
-  if (Text(json, "kind") != "ExecCredential" || Text(json, "apiVersion") != plugin.api_version) {
+  if (TextOf(json, "kind") != "ExecCredential" ||
+      TextOf(json, "apiVersion") != plugin.api_version) {
     return InvalidArgument("the exec plug-in did not print an ExecCredential of " +
                            plugin.api_version);
   }
@@ -63,14 +64,14 @@ Result<ExecCredential> ParseExecCredential(std::string_view text, const ExecPlug
   if (status == json.end() || !status->is_object())
     return InvalidArgument("the exec plug-in printed no status");
   ExecCredential credential;
-  credential.token = Secret(Text(*status, "token"));
-  credential.cert_pem = Text(*status, "clientCertificateData");
-  credential.key_pem = Secret(Text(*status, "clientKeyData"));
+  credential.token = Secret(TextOf(*status, "token"));
+  credential.cert_pem = TextOf(*status, "clientCertificateData");
+  credential.key_pem = Secret(TextOf(*status, "clientKeyData"));
   if (credential.cert_pem.empty() != credential.key_pem.empty())
     return InvalidArgument("the exec plug-in printed a certificate without key, or the reverse");
   if (credential.cert_pem.empty() && credential.token.empty())
     return InvalidArgument("the exec plug-in printed neither a token nor a certificate");
-  if (const std::string expires = Text(*status, "expirationTimestamp"); !expires.empty()) {
+  if (const std::string expires = TextOf(*status, "expirationTimestamp"); !expires.empty()) {
     credential.expires = wire::ParseRfc3339(expires);
     if (!credential.expires)
       return InvalidArgument("the exec plug-in printed an expirationTimestamp that is no time");

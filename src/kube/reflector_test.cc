@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using Names = std::map<std::string, std::string>;  // name -> version
-constexpr char kNodes[] = "/api/v1/nodes";
+constexpr char kTwoNodes[] = "/api/v1/nodes";
 
 // A reflector of nodes and what it has said.
 struct Picture {
@@ -49,24 +49,24 @@ INSTANTIATE_TEST_SUITE_P(Ways, ReflectorTest, testing::Bool(),
 
 TEST_P(ReflectorTest, SeesWhatIsThereAndWhatChanges) {
   TestRig rig(GetParam());
-  for (const char* name : {"a", "b", "c"}) rig.server.Put(kNodes, "Node", name);
+  for (const char* name : {"a", "b", "c"}) rig.server.Put(kTwoNodes, "Node", name);
   Picture picture(rig, {.page_size = 2});
   ASSERT_TRUE(rig.Until([&] { return picture.reflector->synced(); }));
   EXPECT_TRUE(picture.Has({"a", "b", "c"}));
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
-  rig.server.Put(kNodes, "Node", "d");
-  rig.server.Delete(kNodes, "a");
+  rig.server.Put(kTwoNodes, "Node", "d");
+  rig.server.Delete(kTwoNodes, "a");
   ASSERT_TRUE(rig.Until([&] { return picture.Has({"b", "c", "d"}); }));
   EXPECT_EQ(picture.upserts, 4);
 }
 
 TEST_P(ReflectorTest, AWatchThatIsCutGoesOnWhereItStopped) {
   TestRig rig(GetParam());
-  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Put(kTwoNodes, "Node", "a");
   Picture picture(rig);
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
   rig.server.CutWatches();
-  rig.server.Put(kNodes, "Node", "b");
+  rig.server.Put(kTwoNodes, "Node", "b");
   ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b"}); }));
   EXPECT_EQ(picture.upserts, 2);  // nothing twice
   EXPECT_EQ(picture.reflector->lists(), 1u);
@@ -74,13 +74,13 @@ TEST_P(ReflectorTest, AWatchThatIsCutGoesOnWhereItStopped) {
 
 TEST_P(ReflectorTest, AForgottenVersionIsReadAnewWithoutLosingOrDoubling) {
   TestRig rig(GetParam());
-  for (const char* name : {"a", "b", "c"}) rig.server.Put(kNodes, "Node", name);
+  for (const char* name : {"a", "b", "c"}) rig.server.Put(kTwoNodes, "Node", name);
   Picture picture(rig);
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
   rig.server.CutWatches();
-  rig.server.Delete(kNodes, "b");
-  rig.server.Put(kNodes, "Node", "c");
-  rig.server.Put(kNodes, "Node", "d");
+  rig.server.Delete(kTwoNodes, "b");
+  rig.server.Put(kTwoNodes, "Node", "c");
+  rig.server.Put(kTwoNodes, "Node", "d");
   rig.server.Compact();
   ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "c", "d"}); }));
   EXPECT_THAT(picture.removed, ElementsAre("b"));
@@ -90,26 +90,26 @@ TEST_P(ReflectorTest, AForgottenVersionIsReadAnewWithoutLosingOrDoubling) {
 
 TEST_P(ReflectorTest, AServerThatFailsForAWhileIsAskedAgain) {
   TestRig rig(GetParam());
-  rig.server.Refuse({.path = kNodes, .status = 503, .times = 3});
-  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Refuse({.path = kTwoNodes, .status = 503, .times = 3});
+  rig.server.Put(kTwoNodes, "Node", "a");
   Picture picture(rig);
   EXPECT_TRUE(rig.Until([&] { return picture.Has({"a"}); }));
 }
 
 TEST(ReflectorListTest, APageThatExpiresStartsOverInOnePiece) {
   TestRig rig(false);
-  for (const char* name : {"a", "b", "c", "d"}) rig.server.Put(kNodes, "Node", name);
-  rig.server.Refuse({.path = kNodes, .status = 410, .body = "{}", .query = "continue"});
+  for (const char* name : {"a", "b", "c", "d"}) rig.server.Put(kTwoNodes, "Node", name);
+  rig.server.Refuse({.path = kTwoNodes, .status = 410, .body = "{}", .query = "continue"});
   Picture picture(rig, {.stream_first = false, .page_size = 2});
   ASSERT_TRUE(rig.Until([&] { return picture.reflector->synced(); }));
   EXPECT_TRUE(picture.Has({"a", "b", "c", "d"}));
   EXPECT_EQ(picture.upserts, 4);
-  EXPECT_EQ(rig.server.Count("GET", kNodes), 3u + rig.server.watches());
+  EXPECT_EQ(rig.server.Count("GET", kTwoNodes), 3u + rig.server.watches());
 }
 
 TEST(ReflectorRightsTest, AKindThatWeMayNotSeeCountsAsEmptyIfItIsOptional) {
   TestRig rig;
-  rig.server.Refuse({.path = kNodes, .status = 403, .body = "{}", .times = 100});
+  rig.server.Refuse({.path = kTwoNodes, .status = 403, .body = "{}", .times = 100});
   Picture picture(rig, {.optional = true});
   ASSERT_TRUE(rig.Until([&] { return picture.reflector->synced(); }));
   EXPECT_TRUE(picture.reflector->forbidden());
@@ -117,7 +117,7 @@ TEST(ReflectorRightsTest, AKindThatWeMayNotSeeCountsAsEmptyIfItIsOptional) {
 
 TEST(ReflectorSilenceTest, AWatchWithoutASoundIsOpenedAgain) {
   TestRig rig;
-  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Put(kTwoNodes, "Node", "a");
   Picture picture(rig, {.max_silence = std::chrono::milliseconds(50)});
   EXPECT_TRUE(rig.Until([&] { return picture.reflector->watches() >= 3; }));
   EXPECT_EQ(picture.upserts, 1);
@@ -125,12 +125,12 @@ TEST(ReflectorSilenceTest, AWatchWithoutASoundIsOpenedAgain) {
 
 TEST(ReflectorBookmarkTest, ABookmarkMovesTheVersionOn) {
   TestRig rig;
-  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Put(kTwoNodes, "Node", "a");
   rig.server.Put("/api/v1/pods", "Pod", "p", {}, "ns");  // versions that the kind does not see
   Picture picture(rig);
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
   rig.server.Put("/api/v1/pods", "Pod", "p", {}, "ns");
-  rig.server.Bookmark(kNodes, "Node");
+  rig.server.Bookmark(kTwoNodes, "Node");
   const TimePoint before = picture.reflector->last_heard();
   ASSERT_TRUE(rig.Until([&] { return picture.reflector->last_heard() > before; }));
   rig.server.Compact();  // only who has seen the bookmark can go on
@@ -155,8 +155,8 @@ TEST_P(ReflectorTest, AnObjectThatCannotBeReadIsToldOncePerVersionUntilItCanBe) 
       ++count;
     return count;
   };
-  rig.server.Put(kNodes, "Node", "a");
-  rig.server.Put(kNodes, "Node", "b", OddNode());
+  rig.server.Put(kTwoNodes, "Node", "a");
+  rig.server.Put(kTwoNodes, "Node", "b", OddNode());
   Picture picture(rig);
   ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b"}) && rig.server.watches() == 1; }));
   EXPECT_EQ(told(), 1u);
@@ -165,21 +165,21 @@ TEST_P(ReflectorTest, AnObjectThatCannotBeReadIsToldOncePerVersionUntilItCanBe) 
 
   // The whole list again: nothing new is said of it.
   rig.server.CutWatches();
-  rig.server.Put(kNodes, "Node", "c");
+  rig.server.Put(kTwoNodes, "Node", "c");
   rig.server.Compact();
   ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b", "c"}); }));
   EXPECT_EQ(told(), 1u);
 
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
-  rig.server.Put(kNodes, "Node", "b", OddNode());
-  rig.server.Put(kNodes, "Node", "d");  // the stream goes on behind it
+  rig.server.Put(kTwoNodes, "Node", "b", OddNode());
+  rig.server.Put(kTwoNodes, "Node", "d");  // the stream goes on behind it
   ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b", "c", "d"}); }));
   EXPECT_EQ(told(), 2u);
-  rig.server.Put(kNodes, "Node", "b");
+  rig.server.Put(kTwoNodes, "Node", "b");
   ASSERT_TRUE(rig.Until([&] { return picture.reflector->unreadable().empty(); }));
-  rig.server.Put(kNodes, "Node", "b", OddNode());
+  rig.server.Put(kTwoNodes, "Node", "b", OddNode());
   ASSERT_TRUE(rig.Until([&] { return !picture.reflector->unreadable().empty(); }));
-  rig.server.Delete(kNodes, "b");
+  rig.server.Delete(kTwoNodes, "b");
   ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "c", "d"}); }));
   EXPECT_TRUE(picture.reflector->unreadable().empty());
   EXPECT_EQ(told(), 3u);
@@ -187,15 +187,15 @@ TEST_P(ReflectorTest, AnObjectThatCannotBeReadIsToldOncePerVersionUntilItCanBe) 
 
 TEST(ReflectorNamelessTest, AListWithAnObjectWithoutANameRemovesNothing) {
   TestRig rig(false);
-  rig.server.Put(kNodes, "Node", "a");
-  rig.server.Put(kNodes, "Node", "b");
+  rig.server.Put(kTwoNodes, "Node", "a");
+  rig.server.Put(kTwoNodes, "Node", "b");
   Picture picture(rig);
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
-  rig.server.Refuse({.path = kNodes, .status = 410, .body = "{}", .query = "watch"});
+  rig.server.Refuse({.path = kTwoNodes, .status = 410, .body = "{}", .query = "watch"});
   const std::string list =
       R"({"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1000"},)"
       R"("items":[{"metadata":{"name":7}}]})";
-  rig.server.Refuse({.path = kNodes, .status = 200, .body = list});
+  rig.server.Refuse({.path = kTwoNodes, .status = 200, .body = list});
   rig.server.CutWatches();
   ASSERT_TRUE(rig.Until([&] { return picture.reflector->lists() == 2; }));
   EXPECT_EQ(picture.reflector->nameless(), 1u);
@@ -204,7 +204,7 @@ TEST(ReflectorNamelessTest, AListWithAnObjectWithoutANameRemovesNothing) {
 
 TEST_P(ReflectorTest, AnswersAreNoNewsUntilSomethingIsRead) {
   TestRig rig(GetParam());
-  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Put(kTwoNodes, "Node", "a");
   Picture picture(rig);
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
   ASSERT_TRUE(rig.Until([&] { return picture.reflector->synced(); }));
@@ -217,7 +217,7 @@ TEST_P(ReflectorTest, AnswersAreNoNewsUntilSomethingIsRead) {
   }
   for (int i = 0; i < 10; ++i) rig.executor.RunFor(std::chrono::milliseconds(5));
   EXPECT_EQ(picture.reflector->last_heard(), heard);  // two watches stood, and had nothing to say
-  rig.server.Bookmark(kNodes, "Node");
+  rig.server.Bookmark(kTwoNodes, "Node");
   ASSERT_TRUE(rig.Until([&] { return picture.reflector->last_heard() > heard; }));
 }
 
@@ -227,8 +227,8 @@ TEST(ReflectorStreamTest, HalfAFirstStateIsNoState) {
   Picture picture(rig);
   const TimePoint made = picture.reflector->last_heard();
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
-  rig.server.Put(kNodes, "Node", "a");
-  for (int i = 0; i < 300; ++i) rig.server.Put(kNodes, "Node", "b");
+  rig.server.Put(kTwoNodes, "Node", "a");
+  for (int i = 0; i < 300; ++i) rig.server.Put(kTwoNodes, "Node", "b");
   ASSERT_TRUE(rig.Until([&] { return picture.upserts >= 200; }));
   EXPECT_FALSE(picture.reflector->synced());
   EXPECT_EQ(picture.reflector->last_heard(), made);
@@ -236,7 +236,7 @@ TEST(ReflectorStreamTest, HalfAFirstStateIsNoState) {
 
 TEST(ReflectorSilenceTest, AWatchThatSaysNothingForTooLongIsFollowedByAList) {
   TestRig rig;
-  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Put(kTwoNodes, "Node", "a");
   Picture picture(rig, {.max_silence = std::chrono::milliseconds(50),
                         .reread_after = std::chrono::milliseconds(10)});
   EXPECT_TRUE(rig.Until([&] { return picture.reflector->lists() >= 3; }));
@@ -245,8 +245,8 @@ TEST(ReflectorSilenceTest, AWatchThatSaysNothingForTooLongIsFollowedByAList) {
 
 TEST(ReflectorListTest, APageThatCannotBeCutIsAskedForAgain) {
   TestRig rig(false);
-  rig.server.Put(kNodes, "Node", "a");
-  rig.server.Refuse({.path = kNodes,
+  rig.server.Put(kTwoNodes, "Node", "a");
+  rig.server.Refuse({.path = kTwoNodes,
                      .status = 200,
                      .body = R"({"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{)",
                      .times = 20});
@@ -273,11 +273,11 @@ TEST(ReflectorRightsTest, AWatchThatIsRefusedRenewsTheCredentials) {
                            }});
   rig.client = std::make_unique<Client>(ClientOptions{.server = rig.server.url(), .qps = 0},
                                         *rig.transport, credentials, rig.executor, rig.rng);
-  rig.server.Put(kNodes, "Node", "a");
-  rig.server.Refuse({.path = kNodes, .status = 401, .body = "{}", .query = "watch"});
+  rig.server.Put(kTwoNodes, "Node", "a");
+  rig.server.Refuse({.path = kTwoNodes, .status = 401, .body = "{}", .query = "watch"});
   Picture picture(rig, {.stream_first = false});
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
-  rig.server.Put(kNodes, "Node", "b");
+  rig.server.Put(kTwoNodes, "Node", "b");
   ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b"}); }));
   EXPECT_EQ(picture.reflector->lists(), 1u);  // it went on where it was
   std::vector<std::string> sent;
@@ -291,7 +291,7 @@ TEST(ReflectorRightsTest, AWatchThatIsRefusedRenewsTheCredentials) {
 
 TEST(ClientTest, RepeatsWhatMayBeRepeatedAndNothingElse) {
   TestRig rig;
-  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Put(kTwoNodes, "Node", "a");
   rig.server.Refuse({.method = "GET", .path = "/api/v1/nodes/a", .status = 503, .times = 2});
   const Deadline soon = Deadline::In(rig.clock, std::chrono::seconds(5));
   Request get{.path = "/api/v1/nodes/a"};
@@ -306,7 +306,7 @@ TEST(ClientTest, RepeatsWhatMayBeRepeatedAndNothingElse) {
 
 TEST(ClientTest, WaitsAsLongAsTheServerSays) {
   TestRig rig;
-  rig.server.Put(kNodes, "Node", "a");
+  rig.server.Put(kTwoNodes, "Node", "a");
   rig.server.Refuse({.path = "/api/v1/nodes/a", .status = 429, .headers = {{"Retry-After", "1"}}});
   const TimePoint began = rig.clock.Now();
   Request get{.path = "/api/v1/nodes/a", .repeatable = false};  // a 429 has not been looked at
@@ -317,8 +317,8 @@ TEST(ClientTest, WaitsAsLongAsTheServerSays) {
 
 TEST(ClientTest, AsksAgainWithFreshCredentialsAfterA401) {
   TestRig rig;
-  rig.server.Put(kNodes, "Node", "a");
-  rig.server.Refuse({.path = kNodes, .status = 401, .body = "{}"});
+  rig.server.Put(kTwoNodes, "Node", "a");
+  rig.server.Refuse({.path = kTwoNodes, .status = 401, .body = "{}"});
   Request get{.path = "/api/v1/nodes/a"};
   const Deadline soon = Deadline::In(rig.clock, std::chrono::seconds(5));
   EXPECT_EQ(test::MustValue(rig.executor.BlockOn(rig.client->Send(get, soon))).status, 200);

@@ -87,11 +87,11 @@ class HttpServerTlsTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-ServerResponse Hello(const ServerRequest&) { return {.body = "hello\n"}; }
+ServerResponse HelloByTls(const ServerRequest&) { return {.body = "hello\n"}; }
 
 TEST_F(HttpServerTlsTest, ServesTls13AndNothingOlder) {
   const auto server =
-      MUST(HttpServer::Create({.tls_cert_file = cert(), .tls_key_file = key()}, Hello));
+      MUST(HttpServer::Create({.tls_cert_file = cert(), .tls_key_file = key()}, HelloByTls));
   EXPECT_THAT(Get(server->port(), 0), EndsWith("\r\n\r\nhello\n"));
   EXPECT_THAT(Get(server->port(), TLS1_3_VERSION), EndsWith("\r\n\r\nhello\n"));
   EXPECT_EQ(Get(server->port(), TLS1_2_VERSION), "");
@@ -101,7 +101,8 @@ TEST_F(HttpServerTlsTest, RefusesAKeyThatDoesNotFit) {
   const std::string old_cert = folder_ / "old.pem";
   std::filesystem::rename(cert(), old_cert);
   WriteSelfSigned();
-  const auto server = HttpServer::Create({.tls_cert_file = old_cert, .tls_key_file = key()}, Hello);
+  const auto server =
+      HttpServer::Create({.tls_cert_file = old_cert, .tls_key_file = key()}, HelloByTls);
   EXPECT_EQ(server.code(), Code::kUnavailable);
   EXPECT_THAT(server.status().message(), testing::HasSubstr(key()));
 }

@@ -10,14 +10,14 @@
 namespace coppice::wire {
 namespace {
 
-struct Case {
+struct ErrorCase {
   const char* name;
   int http_status;
   const char* reason;
   Code code;
 };
 
-class ApiErrorTest : public testing::TestWithParam<Case> {};
+class ApiErrorTest : public testing::TestWithParam<ErrorCase> {};
 
 TEST_P(ApiErrorTest, BecomesTheCode) {
   const ApiError error{.http_status = GetParam().http_status, .reason = GetParam().reason};
@@ -25,7 +25,7 @@ TEST_P(ApiErrorTest, BecomesTheCode) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, ApiErrorTest,
-                         testing::ValuesIn(std::vector<Case>{
+                         testing::ValuesIn(std::vector<ErrorCase>{
                              {"ConflictMeansTryAgain", 409, "Conflict", Code::kAborted},
                              {"ExistsIsNoConflict", 409, "AlreadyExists", Code::kAlreadyExists},
                              {"ExpiredMeansListAgain", 410, "Expired", Code::kOutOfRange},

@@ -22,13 +22,13 @@ const char* const kBase =
         "hostname":"h1","dnsPolicy":"x",
         "volumes":[{"name":"kube-api-access-aaaaa","projected":{"sources":[1]}},{"name":"data","emptyDir":{}}]})";
 
-struct Case {
+struct HashCase {
   const char* name;
   const char* spec;
   bool same;
 };
 
-class UnkeptHashTest : public testing::TestWithParam<Case> {};
+class UnkeptHashTest : public testing::TestWithParam<HashCase> {};
 
 TEST_P(UnkeptHashTest, Decides) {
   EXPECT_EQ(HashOfSpec(kBase) == HashOfSpec(GetParam().spec), GetParam().same);
@@ -36,7 +36,7 @@ TEST_P(UnkeptHashTest, Decides) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, UnkeptHashTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<HashCase>{
         {"TheSame", kBase, true},
         {"ProjectedVolumesAndTheirMountsEnvAndHostnameDoNotCount",
          R"({"containers":[{"name":"c","livenessProbe":{"a":1},"env":[{"name":"B"}],

@@ -27,11 +27,11 @@ Result<WatchType> ParseType(std::string_view text) {
   return InvalidArgument("type: unknown watch event \"" + std::string(text.substr(0, 40)) + "\"");
 }
 
-Status Malformed() { return InvalidArgument("malformed protobuf in a watch event"); }
+Status MalformedFrame() { return InvalidArgument("malformed protobuf in a watch event"); }
 
 // Calls field(number, bytes) for the length-delimited fields.
 template <class F>
-bool EachText(std::string_view message, F field) {
+bool EachFrameText(std::string_view message, F field) {
   for (ProtoCursor in(message); !in.done();) {
     Tag tag;
     std::string_view bytes;
@@ -47,14 +47,15 @@ Result<RawWatchEvent> OpenProto(std::string_view frame) {
   std::string_view type;
   std::string_view extension;
   RawWatchEvent event;
-  const bool read = EachText(frame, [&](uint32_t number, std::string_view bytes) {
+  const bool read = EachFrameText(frame, [&](uint32_t number, std::string_view bytes) {
     if (number == 1) type = bytes;
     if (number == 2) extension = bytes;
   });
-  const bool opened = read && EachText(extension, [&](uint32_t number, std::string_view bytes) {
-                        if (number == 1) event.object = bytes;
-                      });
-  if (!opened) return Malformed();
+  const bool opened =
+      read && EachFrameText(extension, [&](uint32_t number, std::string_view bytes) {
+        if (number == 1) event.object = bytes;
+      });
+  if (!opened) return MalformedFrame();
   event.type = TRY(ParseType(type));
   return event;
 }

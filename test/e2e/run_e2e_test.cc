@@ -22,7 +22,7 @@
 namespace coppice::test {
 namespace {
 
-using Json = FakeApiServer::Json;
+using ServedJson = FakeApiServer::Json;
 using testing::HasSubstr;
 constexpr char kNodes[] = "/api/v1/nodes";
 constexpr char kPods[] = "/api/v1/pods";
@@ -101,12 +101,12 @@ class RunE2eTest : public testing::Test {
     std::map<std::string, int> used;
     for (int i = 0; i < count; ++i) {
       const std::string name = "web-" + std::to_string(i);
-      Json pod = api_.Get(kPods, name, "default");
+      ServedJson pod = api_.Get(kPods, name, "default");
       if (pod["spec"].contains("nodeName")) ++used[pod["spec"]["nodeName"]];
     }
     for (int i = 0; i < count; ++i) {
       const std::string name = "web-" + std::to_string(i);
-      Json pod = api_.Get(kPods, name, "default");
+      ServedJson pod = api_.Get(kPods, name, "default");
       if (pod["spec"].contains("nodeName")) continue;
       for (const std::string& server : cloud_->emulator().server_names()) {
         if (used[server] >= 4 || api_.Get(kNodes, server).is_null()) continue;
@@ -121,13 +121,13 @@ class RunE2eTest : public testing::Test {
   int Running(int count) {
     int running = 0;
     for (int i = 0; i < count; ++i) {
-      const Json pod = api_.Get(kPods, "web-" + std::to_string(i), "default");
+      const ServedJson pod = api_.Get(kPods, "web-" + std::to_string(i), "default");
       running += !pod.is_null() && pod["status"].value("phase", "") == "Running" ? 1 : 0;
     }
     return running;
   }
 
-  Json StatusMap() {
+  ServedJson StatusMap() {
     return api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system");
   }
 
@@ -153,7 +153,8 @@ TEST_F(RunE2eTest, PodsGetNodesAndEmptyNodesGo) {
   EXPECT_EQ(cloud_->servers(), 3u) << coppice->output();
   EXPECT_EQ(api_.Get(kLeases, "cluster-autoscaler", "kube-system")["spec"]["holderIdentity"], "a");
   ASSERT_TRUE(Until([&] {
-    const Json map = api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system");
+    const ServedJson map =
+        api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system");
     return !map.is_null() &&
            map["data"]["status"].get<std::string>().find("ready: 3") != std::string::npos;
   })) << api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system").dump(1)
@@ -184,7 +185,7 @@ TEST_F(RunE2eTest, AsUpstreamTheStatusMapGoesWithTheProcess) {
 TEST_F(RunE2eTest, AGroupThatHasJustFailedIsNotAskedAgainByTheNextProcess) {
   cloud_->emulator().SetFaults({.server_quota = 0});
   const auto backed_off = [&] {
-    const Json map = StatusMap();
+    const ServedJson map = StatusMap();
     return !map.is_null() &&
            map["data"]["status"].get<std::string>().find("status: Backoff") != std::string::npos;
   };
@@ -194,7 +195,7 @@ TEST_F(RunE2eTest, AGroupThatHasJustFailedIsNotAskedAgainByTheNextProcess) {
   first->Signal(SIGTERM);
   ASSERT_EQ(first->Wait(), 0) << first->output();
   cloud_->emulator().SetFaults({});
-  Json map = StatusMap();
+  ServedJson map = StatusMap();
   map["data"]["status"] = "of the first";
   api_.Put("/api/v1/configmaps", "ConfigMap", "cluster-autoscaler-status", map, "kube-system");
   {
@@ -234,9 +235,9 @@ TEST_F(RunE2eTest, DryRunShowsARemovalToItsEndAndOnce) {
   api_.Delete(kPods, "web-1", "default");
   api_.Delete(kPods, "web-2", "default");
   // A second node, so that the pod of the first has somewhere to go.
-  Json other = api_.Get(kNodes, cloud_->emulator().server_names().at(0));
+  ServedJson other = api_.Get(kNodes, cloud_->emulator().server_names().at(0));
   other["metadata"] = {{"name", "other"}, {"labels", other["metadata"]["labels"]}};
-  other["spec"] = Json::object();
+  other["spec"] = ServedJson::object();
   api_.Put(kNodes, "Node", "other", other);
   std::map<std::string, size_t> writes;
   for (const char* method : {"POST", "PUT", "PATCH", "DELETE"})
@@ -338,7 +339,7 @@ TEST_F(RunE2eTest, AProviderWhoseEveryMethodTakesFiveSecondsCostsNoLease) {
   // All three have been asked about, and another pass is over.
   ASSERT_TRUE(Until(
       [&] {
-        const Json map = StatusMap();
+        const ServedJson map = StatusMap();
         return !map.is_null() && map["data"]["status"].get<std::string>().find(
                                      "cloudProviderTarget: 1") != std::string::npos;
       },

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 
 constexpr char kWorkers[] = "workers";
 
-cloud::GroupConfig AGroup(const std::string& name) {
+cloud::GroupConfig AServedGroup(const std::string& name) {
   return {.name = name,
           .max_size = 5,
           .flavor = "flex-8-2",
@@ -37,9 +37,10 @@ class GroupsRig : public Rig {
   void Restart() {
     Stop();
     workers_ = std::make_unique<Pool>(10, 1000);
-    groups_ = MUST(cloud::CloudNodeGroups::Create(
-        {cloud(), *workers_, clock, rng, log, metrics},
-        {.cluster = "test", .list_lag = milliseconds(300)}, {AGroup(kWorkers), AGroup("others")}));
+    groups_ =
+        MUST(cloud::CloudNodeGroups::Create({cloud(), *workers_, clock, rng, log, metrics},
+                                            {.cluster = "test", .list_lag = milliseconds(300)},
+                                            {AServedGroup(kWorkers), AServedGroup("others")}));
   }
   cloud::NodeGroups& groups() { return *groups_; }
   Status Refresh() { return groups_->Refresh(Soon()); }

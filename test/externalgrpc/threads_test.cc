@@ -19,16 +19,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kGroups = 6;
+constexpr int kThreadedGroups = 6;
 
 std::string GroupName(const std::string& prefix, uint64_t i) {
-  return prefix + std::to_string(i % kGroups);
+  return prefix + std::to_string(i % kThreadedGroups);
 }
 
 // A provider whose every tenth call fails or is lost.
-void Fill(test::ScriptedProvider& provider, const std::string& prefix,
-          std::atomic<uint32_t>& calls) {
-  for (uint64_t i = 0; i < kGroups; ++i) {
+void FillGroups(test::ScriptedProvider& provider, const std::string& prefix,
+                std::atomic<uint32_t>& calls) {
+  for (uint64_t i = 0; i < kThreadedGroups; ++i) {
     const std::string id = GroupName(prefix, i);
     cloud::FakeNodeGroups::Group group{.info = {.id = id, .max_size = 40}, .target = 3};
     for (int m = 0; m < 3; ++m) {
@@ -53,7 +53,7 @@ void Use(cloud::NodeGroups& groups, const std::string& prefix, Clock& clock, int
   SeededRng rng(static_cast<uint64_t>(thread) + 1);
   uint64_t version = 0;
   for (int i = 0; i < 80; ++i) {
-    const std::string group = GroupName(prefix, rng.Below(kGroups));
+    const std::string group = GroupName(prefix, rng.Below(kThreadedGroups));
     const Deadline soon = Deadline::In(clock, milliseconds(500));
     switch (rng.Below(8)) {
       case 0:
@@ -95,7 +95,7 @@ void Use(cloud::NodeGroups& groups, const std::string& prefix, Clock& clock, int
       default:
         break;
     }
-    EXPECT_EQ(groups.Groups().size(), static_cast<size_t>(kGroups));  // never empty
+    EXPECT_EQ(groups.Groups().size(), static_cast<size_t>(kThreadedGroups));  // never empty
     const int target = MUST(groups.TargetSize(group));
     EXPECT_GE(target, 0);
     EXPECT_LE(target, 40);
@@ -121,7 +121,7 @@ std::unique_ptr<Client> Open(test::ScriptedProvider& provider, Clock& clock, con
 void RefreshUntilGood(cloud::NodeGroups& groups, Clock& clock) {
   for (int i = 0; i < 20; ++i) {
     if (groups.Refresh(Deadline::In(clock, seconds(5))).ok() &&
-        groups.Groups().size() == static_cast<size_t>(kGroups)) {
+        groups.Groups().size() == static_cast<size_t>(kThreadedGroups)) {
       return;
     }
   }
@@ -134,7 +134,7 @@ TEST(ClientThreadsTest, SixteenThreadsMixRefreshesReadsAndChanges) {
   Metrics metrics;
   std::atomic<uint32_t> calls{0};
   test::ScriptedProvider provider;
-  Fill(provider, "g", calls);
+  FillGroups(provider, "g", calls);
   const auto client = Open(provider, clock, log, metrics);
   RefreshUntilGood(*client, clock);
   std::vector<std::thread> threads;
@@ -145,7 +145,7 @@ TEST(ClientThreadsTest, SixteenThreadsMixRefreshesReadsAndChanges) {
     provider.Behave(method);
   }
   ASSERT_OK(client->Refresh(Deadline::In(clock, seconds(5))));
-  for (uint64_t i = 0; i < kGroups; ++i) {
+  for (uint64_t i = 0; i < kThreadedGroups; ++i) {
     const std::string group = GroupName("g", i);
     EXPECT_EQ(MUST(client->TargetSize(group)), MUST(provider.groups.TargetSize(group)));
     EXPECT_EQ(MUST(client->Instances(group)), MUST(provider.groups.Instances(group)));
@@ -159,7 +159,7 @@ TEST(ClientThreadsTest, TwoClientsBehindOneLoopAreUsedByManyThreads) {
   std::atomic<uint32_t> calls{0};
   test::ScriptedProvider north;
   test::ScriptedProvider south;  // without groups: all threads meet at one provider
-  Fill(north, "n", calls);
+  FillGroups(north, "n", calls);
   std::vector<cloud::CombinedNodeGroups::Member> members;
   members.push_back({.name = "north", .groups = Open(north, clock, log, metrics)});
   members.push_back({.name = "south", .groups = Open(south, clock, log, metrics)});

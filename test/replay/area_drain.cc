@@ -14,17 +14,17 @@
 namespace coppice::replay {
 namespace {
 
-std::string NameOf(const model::Pod& pod) {
+std::string DrainNameOf(const model::Pod& pod) {
   return pod.metadata.namespace_ + "/" + pod.metadata.name;
 }
 
-Json Names(const std::vector<const model::Pod*>& pods) {
+Json DrainNames(const std::vector<const model::Pod*>& pods) {
   Json names = Json::array();
-  for (const model::Pod* pod : pods) names.push_back(NameOf(*pod));
+  for (const model::Pod* pod : pods) names.push_back(DrainNameOf(*pod));
   return names;
 }
 
-void Compare(const Json& expect, const char* key, const Json& ours, Report& report) {
+void CompareDrain(const Json& expect, const char* key, const Json& ours, Report& report) {
   if (expect.at(key) != ours) report.Differs(key, expect.at(key).dump(), ours.dump());
 }
 
@@ -87,24 +87,25 @@ void drain(const Json& c, Report& report) {
   Json per_pod = Json::array();
   for (const model::Pod& pod : pods) {
     on_node.push_back(&pod);
-    per_pod.push_back({{"pod", NameOf(pod)}, {"outcome", Alone(pod, rules, context)}});
+    per_pod.push_back({{"pod", DrainNameOf(pod)}, {"outcome", Alone(pod, rules, context)}});
   }
   const autoscale::PodsToMove moves = autoscale::FindPodsToMove(rules, on_node, context);
 
-  Compare(expect, "podsToMove", Names(moves.movable), report);
-  Compare(expect, "daemonSetPods", Names(moves.daemon_set), report);
-  Compare(expect, "onCompletionPods", Names(moves.on_completion), report);
+  CompareDrain(expect, "podsToMove", DrainNames(moves.movable), report);
+  CompareDrain(expect, "daemonSetPods", DrainNames(moves.daemon_set), report);
+  CompareDrain(expect, "onCompletionPods", DrainNames(moves.on_completion), report);
   Json blocking;
   if (moves.blocking != nullptr) {
-    blocking = {{"pod", NameOf(*moves.blocking)}, {"reason", ToString(moves.blocked_by.reason)}};
+    blocking = {{"pod", DrainNameOf(*moves.blocking)},
+                {"reason", ToString(moves.blocked_by.reason)}};
   }
-  Compare(expect, "blocking", blocking, report);
-  Compare(expect, "perPod", per_pod, report);
+  CompareDrain(expect, "blocking", blocking, report);
+  CompareDrain(expect, "perPod", per_pod, report);
   if (expect.contains("pdb")) {
     const auto answer = budgets->CanRemove(moves.movable);
     Json pdb{{"canRemove", answer.can_remove}, {"inParallel", answer.in_parallel}};
-    if (answer.blocking != nullptr) pdb["blockingPod"] = NameOf(*answer.blocking);
-    Compare(expect, "pdb", pdb, report);
+    if (answer.blocking != nullptr) pdb["blockingPod"] = DrainNameOf(*answer.blocking);
+    CompareDrain(expect, "pdb", pdb, report);
   }
 }
 

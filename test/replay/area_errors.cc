@@ -29,8 +29,8 @@ std::string Header(const Json& c, const char* name) {
   return c.contains("headers") ? c["headers"].value(name, "") : "";
 }
 
-void Compare(const std::string& where, const std::string& theirs, const std::string& ours,
-             Report& report) {
+void CompareError(const std::string& where, const std::string& theirs, const std::string& ours,
+                  Report& report) {
   if (theirs != ours) report.Differs(where, theirs, ours);
 }
 
@@ -52,24 +52,24 @@ std::string RetryAfterOf(const Json& c, const Json& details) {
   return seconds == 0 ? "none" : std::to_string(seconds);
 }
 
-void Judge(const std::string& encoding, const Json& c, const wire::ApiError& error,
-           Report& report) {
+void JudgeError(const std::string& encoding, const Json& c, const wire::ApiError& error,
+                Report& report) {
   const Json& json = c.at("json");
   const Json body = json.is_object() ? json : Json::object();
   const Json details = body.value("details", Json::object());
   const int status = c.at("status");
   const std::string reason = body.value("reason", "");
-  Compare(encoding + " HTTP status", std::to_string(status), std::to_string(error.http_status),
-          report);
-  Compare(encoding + " reason", reason, error.reason, report);
-  Compare(encoding + " retry-after", RetryAfterOf(c, details),
-          error.retry_after ? std::to_string(error.retry_after->count()) : "none", report);
-  Compare(encoding + " causes", details.value("causes", Json::array()).dump(),
-          CausesOf(error).dump(), report);
-  Compare(encoding + " continue", body.value("metadata", Json::object()).value("continue", ""),
-          error.continue_, report);
-  Compare(encoding + " code", std::string(ToString(ExpectedCode(status, reason))),
-          std::string(ToString(error.ToStatus().code())), report);
+  CompareError(encoding + " HTTP status", std::to_string(status), std::to_string(error.http_status),
+               report);
+  CompareError(encoding + " reason", reason, error.reason, report);
+  CompareError(encoding + " retry-after", RetryAfterOf(c, details),
+               error.retry_after ? std::to_string(error.retry_after->count()) : "none", report);
+  CompareError(encoding + " causes", details.value("causes", Json::array()).dump(),
+               CausesOf(error).dump(), report);
+  CompareError(encoding + " continue", body.value("metadata", Json::object()).value("continue", ""),
+               error.continue_, report);
+  CompareError(encoding + " code", std::string(ToString(ExpectedCode(status, reason))),
+               std::string(ToString(error.ToStatus().code())), report);
 }
 
 }  // namespace
@@ -79,10 +79,11 @@ void errors(const Json& c, Report& report) {
   const std::string content_type = Header(c, "Content-Type");
   const std::string retry_after = Header(c, "Retry-After");
   const int status = c.at("status");
-  Judge("protobuf", c, wire::ErrorFromAnswer(status, content_type, retry_after, body), report);
+  JudgeError("protobuf", c, wire::ErrorFromAnswer(status, content_type, retry_after, body), report);
   if (!c.at("json").is_object()) return;
   const std::string json = c.at("json").dump();
-  Judge("JSON", c, wire::ErrorFromAnswer(status, "application/json", retry_after, json), report);
+  JudgeError("JSON", c, wire::ErrorFromAnswer(status, "application/json", retry_after, json),
+             report);
   auto from_proto = wire::FromEnvelope<model::ApiStatus>(body);
   const auto from_json = wire::FromJson<model::ApiStatus>(json);
   if (!from_proto.ok())
@@ -91,7 +92,7 @@ void errors(const Json& c, Report& report) {
   // Two requests: a text that names the current version need not be the same twice.
   from_proto->message = from_json->message;
   if (!(*from_proto == *from_json)) report.Differs("Status", json, wire::ToJson(*from_proto));
-  Compare("JSON message", c.at("json").value("message", ""), from_json->message, report);
+  CompareError("JSON message", c.at("json").value("message", ""), from_json->message, report);
 }
 
 }  // namespace coppice::replay

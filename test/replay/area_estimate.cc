@@ -15,7 +15,7 @@ namespace coppice::replay {
 namespace {
 
 template <class T>
-void Compare(Report& report, const Json& expect, const char* key, const T& ours) {
+void CompareEstimate(Report& report, const Json& expect, const char* key, const T& ours) {
   if (!expect.contains(key)) return;
   const Json mine = ours;
   if (expect[key] != mine) report.Differs(key, expect[key].dump(), mine.dump());
@@ -82,12 +82,12 @@ void estimate(const Json& c, Report& report) {
   std::ranges::sort(names);
   std::ranges::sort(ours.pods_per_node);
   const Json& expect = c.at("expect");
-  Compare(report, expect, "equivalenceGroupSizes", sizes);
-  Compare(report, expect, "nodes", ours.nodes);
-  Compare(report, expect, "pods", ours.pods.size());
-  Compare(report, expect, "podsPerGroup", per_group);
-  Compare(report, expect, "podNames", names);
-  Compare(report, expect, "podsPerNode", ours.pods_per_node);
+  CompareEstimate(report, expect, "equivalenceGroupSizes", sizes);
+  CompareEstimate(report, expect, "nodes", ours.nodes);
+  CompareEstimate(report, expect, "pods", ours.pods.size());
+  CompareEstimate(report, expect, "podsPerGroup", per_group);
+  CompareEstimate(report, expect, "podNames", names);
+  CompareEstimate(report, expect, "podsPerNode", ours.pods_per_node);
 }
 
 }  // namespace coppice::replay

@@ -19,6 +19,7 @@
 #include "grpc/channel.h"
 #include "grpc/server.h"
 #include "rpc/node_group_server.h"
+#include "test/replay/objects.h"
 #include "test/replay/replay.h"
 #include "test/support/must.h"
 #include "test/support/test_certificates.h"
@@ -29,14 +30,6 @@ namespace {
 
 namespace pb = clusterautoscaler::cloudprovider::v1::externalgrpc;
 using google::protobuf::Message;
-
-std::string FromHex(const std::string& hex) {
-  std::string bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-  }
-  return bytes;
-}
 
 std::shared_ptr<const model::Node> Template(const std::string& group, const std::string& cpu,
                                             const std::string& memory) {

@@ -78,7 +78,7 @@ std::string Describe(const model::Verdict& verdict) {
   return text;
 }
 
-bool Same(const Json& theirs, const model::Verdict& ours, bool prefilter) {
+bool SameVerdict(const Json& theirs, const model::Verdict& ours, bool prefilter) {
   if (theirs.is_null() || ours.yes()) return theirs.is_null() && ours.yes();
   const std::string code = theirs["code"];
   if (theirs["plugin"] != std::string(ours.plugin()) || code != ToString(ours.code())) return false;
@@ -191,7 +191,7 @@ class Case {
 
   void Compare(const fit::Question& question, const Json& expect, const std::string& where) {
     const Json& rejection = expect.at("prefilter");
-    if (!Same(rejection, question.rejection(), true)) {
+    if (!SameVerdict(rejection, question.rejection(), true)) {
       return report_.Differs(where + ", PreFilter", Describe(rejection),
                              Describe(question.rejection()));
     }
@@ -207,7 +207,7 @@ class Case {
         continue;
       }
       const model::Verdict answer = question.Check(node);
-      if (!Same(verdict, answer, false)) {
+      if (!SameVerdict(verdict, answer, false)) {
         report_.Differs(where + ", node " + name, Describe(verdict), Describe(answer));
       }
     }

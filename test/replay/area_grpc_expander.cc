@@ -24,14 +24,6 @@
 namespace coppice::replay {
 namespace {
 
-std::string FromHex(const std::string& hex) {
-  std::string bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-  }
-  return bytes;
-}
-
 Status FailureOf(const Json& error) {
   const std::string name = error.at("code");
   if (name == "Canceled") return {Code::kCancelled, error.value("message", "")};  // Go's spelling

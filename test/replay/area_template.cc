@@ -20,7 +20,7 @@ std::vector<std::string> Texts(const Json& c, const char* key) {
   return c.contains(key) ? c[key].get<std::vector<std::string>>() : std::vector<std::string>{};
 }
 
-Json Describe(const model::Pod& pod) {
+Json DescribeTemplate(const model::Pod& pod) {
   int64_t cpu = 0;
   int64_t memory = 0;
   for (const auto& container : pod.spec.containers) {
@@ -39,7 +39,7 @@ Json Describe(const model::Pod& pod) {
   return described;
 }
 
-Json Sorted(const Json& list) {
+Json SortedTexts(const Json& list) {
   std::vector<Json> items(list.begin(), list.end());
   std::sort(items.begin(), items.end(),
             [](const Json& a, const Json& b) { return a.dump() < b.dump(); });
@@ -81,13 +81,13 @@ void template_(const Json& c, Report& report) {
   ours["unschedulable"] = made.node.spec.unschedulable;
   ours["providerID"] = made.node.spec.provider_id;
   Json our_pods = Json::array();
-  for (const auto& pod : made.pods) our_pods.push_back(Describe(pod));
-  ours["pods"] = Sorted(our_pods);
+  for (const auto& pod : made.pods) our_pods.push_back(DescribeTemplate(pod));
+  ours["pods"] = SortedTexts(our_pods);
 
   for (const auto& [key, value] : ours.items()) {
     Json theirs = c.at("expect").value(key, Json());
     if (theirs.is_null()) theirs = value.is_object() ? Json::object() : Json::array();
-    if (key == "pods") theirs = Sorted(theirs);
+    if (key == "pods") theirs = SortedTexts(theirs);
     if (theirs != value) report.Differs(key, theirs.dump(), value.dump());
   }
   if (!made.node.metadata.name.starts_with(c["expect"]["namePrefix"].get<std::string>())) {

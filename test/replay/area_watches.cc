@@ -35,7 +35,7 @@ Result<std::vector<std::string>> Cut(Encoding encoding, const std::string& bytes
 }
 
 // One event in words that are the same for both encodings: type and object as we write it.
-Result<std::string> Describe(Encoding encoding, const std::string& bytes) {
+Result<std::string> DescribeEvent(Encoding encoding, const std::string& bytes) {
   const auto raw = TRY(wire::OpenWatchEvent(encoding, bytes));
   std::string api_version;
   std::string kind;
@@ -72,11 +72,11 @@ Result<std::string> Describe(Encoding encoding, const std::string& bytes) {
 }
 
 // All but the bookmarks, described.
-std::vector<std::string> Describe(Encoding encoding, const std::vector<std::string>& events,
-                                  Report& report) {
+std::vector<std::string> DescribeEvent(Encoding encoding, const std::vector<std::string>& events,
+                                       Report& report) {
   std::vector<std::string> all;
   for (size_t i = 0; i < events.size(); ++i) {
-    auto words = Describe(encoding, events[i]);
+    auto words = DescribeEvent(encoding, events[i]);
     if (!words.ok()) {
       report.Differs("event " + std::to_string(i), "readable", words.status().ToString());
     } else if (!words->starts_with("BOOKMARK")) {
@@ -118,8 +118,8 @@ void watches(const Json& c, Report& report) {
   for (const Json& event : c.at("json_events")) lines += event.dump() + "\n";
   const auto json_events = Cut(Encoding::kJson, lines, 97);
   if (!json_events.ok()) return report.Differs("JSON", "readable", json_events.status().ToString());
-  const auto ours = Describe(Encoding::kProtobuf, *whole, report);
-  const auto theirs = Describe(Encoding::kJson, *json_events, report);
+  const auto ours = DescribeEvent(Encoding::kProtobuf, *whole, report);
+  const auto theirs = DescribeEvent(Encoding::kJson, *json_events, report);
   if (ours.size() != theirs.size()) {
     return report.Differs("events", std::to_string(theirs.size()), std::to_string(ours.size()));
   }

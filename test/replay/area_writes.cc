@@ -15,8 +15,8 @@
 namespace coppice::replay {
 namespace {
 
-void Compare(const std::string& where, const std::string& theirs, const std::string& ours,
-             Report& report) {
+void CompareWrite(const std::string& where, const std::string& theirs, const std::string& ours,
+                  Report& report) {
   if (theirs != ours) report.Differs(where, theirs, ours);
 }
 
@@ -24,13 +24,13 @@ void Eviction(const Json& request, const Json& body, Report& report) {
   const Json& metadata = body.at("metadata");
   const kube::Request ours =
       kube::EvictionRequest({metadata.at("namespace"), metadata.at("name")}, 30);
-  Compare("method", request.at("method"), ours.method, report);
-  Compare("path", request.at("path"), ours.path, report);
-  Compare("content type", request.at("headers").value("Content-Type", ""), ours.content_type,
-          report);
+  CompareWrite("method", request.at("method"), ours.method, report);
+  CompareWrite("path", request.at("path"), ours.path, report);
+  CompareWrite("content type", request.at("headers").value("Content-Type", ""), ours.content_type,
+               report);
   Json sent = Json::parse(ours.body);
   sent.erase("deleteOptions");  // a grace period of our own
-  Compare("body", body.dump(), sent.dump(), report);
+  CompareWrite("body", body.dump(), sent.dump(), report);
 }
 
 // A protobuf body that we read and write again is the same bytes but for what we do not keep, and
@@ -54,8 +54,8 @@ void Patch(const std::string& name, const Json& patch, const std::string& answer
   if (name == "patch/json") {
     for (const Json& step : patch) {
       const Json::json_pointer at(step.at("path").get<std::string>());
-      Compare(step.at("path"), step.at("value").dump(),
-              now.contains(at) ? now.at(at).dump() : "absent", report);
+      CompareWrite(step.at("path"), step.at("value").dump(),
+                   now.contains(at) ? now.at(at).dump() : "absent", report);
     }
     return;
   }
@@ -73,7 +73,7 @@ void Patch(const std::string& name, const Json& patch, const std::string& answer
   const auto edited = kube::EditNode(before.dump(), change);
   if (!edited.ok() || !edited->has_value())
     return report.Differs("our edit", "a changed node", "nothing");
-  Compare("our edit", now.dump(), Json::parse(**edited).dump(), report);
+  CompareWrite("our edit", now.dump(), Json::parse(**edited).dump(), report);
 }
 
 void Answer(const Json& c, const std::string& body, Report& report) {
@@ -83,16 +83,17 @@ void Answer(const Json& c, const std::string& body, Report& report) {
   if (object->kind != "Status") return;
   const auto told = wire::FromEnvelope<model::ApiStatus>(body);
   if (!told.ok()) return report.Differs("Status", "readable", told.status().ToString());
-  Compare("code", std::to_string(status), std::to_string(told->code), report);
-  Compare("status", status < 400 ? "Success" : "Failure", told->status, report);
+  CompareWrite("code", std::to_string(status), std::to_string(told->code), report);
+  CompareWrite("status", status < 400 ? "Success" : "Failure", told->status, report);
   if (status < 400) return;
   const wire::ApiError error =
       wire::ErrorFromAnswer(status, c.at("headers").value("Content-Type", ""), "", body);
   const Code expected = status == 429 ? Code::kResourceExhausted : Code::kAborted;
-  Compare("our code", std::string(ToString(expected)), std::string(ToString(error.code())), report);
+  CompareWrite("our code", std::string(ToString(expected)), std::string(ToString(error.code())),
+               report);
   if (status == 429) {
-    Compare("cause", "DisruptionBudget",
-            error.HasCause("DisruptionBudget") ? "DisruptionBudget" : "none", report);
+    CompareWrite("cause", "DisruptionBudget",
+                 error.HasCause("DisruptionBudget") ? "DisruptionBudget" : "none", report);
   }
 }
 

@@ -13,6 +13,15 @@
 
 namespace coppice::replay {
 
+// Bytes that a case has as hexadecimal text.
+inline std::string FromHex(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+
 template <class T>
 T Object(const Json& object) {
   auto decoded = wire::FromJson<T>(object.dump());

@@ -44,7 +44,7 @@ std::optional<CsiVolume> FromClaim(const model::PersistentVolumeClaim& claim,
   return found;
 }
 
-void MakeSet(std::vector<CsiVolume>& volumes) {
+void MakeAttachableSet(std::vector<CsiVolume>& volumes) {
   std::ranges::sort(volumes);
   volumes.erase(std::unique(volumes.begin(), volumes.end()), volumes.end());
 }
@@ -84,7 +84,7 @@ AttachableVolumes Attachable(const cluster::PodView& pod, const cluster::Facts& 
     }
     if (auto found = FromClaim(*claim, facts, csi)) result.volumes.push_back(*std::move(found));
   }
-  MakeSet(result.volumes);
+  MakeAttachableSet(result.volumes);
   return result;
 }
 
