@@ -13,7 +13,11 @@ if names:
     only = "^(" + "|".join(re.escape(name) for name in names) + ")$"
     done = subprocess.run(
         [program, f"--benchmark_filter={only}", "--benchmark_format=json", f"--benchmark_repetitions={repetitions}",
-         "--benchmark_report_aggregates_only=false"], capture_output=True, text=True, check=True)
+         "--benchmark_report_aggregates_only=false"], capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not done.stdout.strip():
+        last = (done.stderr.strip().split("\n") or [""])[-1]
+        print(f"{program}: measured nothing (exit {done.returncode}): {last}", file=sys.stderr)
+        sys.exit(0)
     peak_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     values = {}
     for row in json.loads(done.stdout)["benchmarks"]:
