@@ -21,7 +21,7 @@ Fate Judge(const drain::Verdict& verdict, const report::PodPtr& pod, bool daemon
   switch (verdict.outcome) {
     case Outcome::kBlock:
       return {pod, Fate::Kind::kBlocks,
-              std::string(autoscale::ToString(verdict.reason)) +
+              std::string(drain::ToString(verdict.reason)) +
                   (verdict.text.empty() ? "" : ": " + verdict.text)};
     case Outcome::kWaitForCompletion:
       return {pod, Fate::Kind::kWaits, "is waited for: it asks to end by itself"};
