@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "autoscale/fake_writer.h"
+#include "cluster/fake_writer.h"
 #include "test/support/engine_rig.h"
 
 namespace coppice::autoscale {
@@ -138,7 +138,7 @@ TEST_F(EngineOptionsTest, MarksOfAProcessBeforeUsGoAlsoIfTheProviderHadToBeAsked
   marked.spec.unschedulable = true;
   marked.spec.taints.push_back({.key = "ToBeDeletedByClusterAutoscaler", .effect = "NoSchedule"});
   world_.UpsertNode(std::make_shared<const model::Node>(std::move(marked)));
-  FakeWriter writer(clock_);
+  cluster::FakeWriter writer(clock_);
   HeldWorkers workers;
   Assemble({}, workers, writer);
   bool done = false;
