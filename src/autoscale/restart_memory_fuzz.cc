@@ -10,10 +10,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto memory =
-      coppice::app::ParseMemory(std::string(reinterpret_cast<const char*>(data), size));
+      coppice::autoscale::ParseMemory(std::string(reinterpret_cast<const char*>(data), size));
   if (!memory.ok()) return 0;
-  const std::string once = coppice::app::FormatMemory(*memory).text;
-  const auto again = coppice::app::ParseMemory(once);
-  if (!again.ok() || coppice::app::FormatMemory(*again).text != once) std::abort();
+  const std::string once = coppice::autoscale::FormatMemory(*memory).text;
+  const auto again = coppice::autoscale::ParseMemory(once);
+  if (!again.ok() || coppice::autoscale::FormatMemory(*again).text != once) std::abort();
   return 0;
 }

@@ -8,8 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace coppice;
-  app::ClusterObjects objects;
-  const Status read = app::ReadObjects(std::string_view(reinterpret_cast<const char*>(data), size),
+  whatif::ClusterObjects objects;
+  const Status read = whatif::ReadObjects(std::string_view(reinterpret_cast<const char*>(data), size),
                                        "dump", objects);
   if (!read.ok()) CHECK(read.message().starts_with("dump:"));
   for (const auto& pod : objects.pods) CHECK(!pod->metadata.name.empty());
