@@ -77,6 +77,7 @@ function(coppice_module name)
     list(APPEND deps coppice_${dep})
   endforeach()
   target_link_libraries(coppice_${name} ${scope} ${deps} ${arg_LIBS})
+  set_property(GLOBAL APPEND PROPERTY COPPICE_MODULES coppice_${name})  # for who takes all of them
   coppice_programs(${name} coppice_${name} ${dir})
 endfunction()
 
