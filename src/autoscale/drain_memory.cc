@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
 namespace coppice::autoscale {
 
 PodTraits::Traits PodTraits::Read(const model::Pod& pod) {
   return {.known = true,
-          .daemon_set = pack::IsDaemonSetPod(pod),
-          .mirror = pack::IsMirrorPod(pod),
+          .daemon_set = model::IsDaemonSetPod(pod),
+          .mirror = model::IsMirrorPod(pod),
           .system = pod.metadata.namespace_ == "kube-system"};
 }
 

@@ -3,15 +3,15 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
 namespace coppice::autoscale {
 namespace {
 
+using model::IsDaemonSetPod;
+using model::IsMirrorPod;
 using model::OwnerReference;
 using model::Pod;
-using pack::IsDaemonSetPod;
-using pack::IsMirrorPod;
 
 constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 constexpr std::string_view kSafeLocalVolumes =

@@ -11,7 +11,7 @@
 #include "autoscale/evictor.h"
 #include "autoscale/taints.h"
 #include "autoscale/utilization.h"
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 #include "report/explain.h"
 
 namespace coppice::autoscale {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/go_sort.h"
+#include "model/pod_kinds.h"
 #include "model/resources.h"
-#include "pack/pod_kinds.h"
 
 namespace coppice::autoscale {
 
@@ -27,8 +27,8 @@ bool WantsEviction(const model::Pod& pod, bool by_default) {
 void Split(const std::vector<cluster::PodPtr>& pods, bool evict_daemon_sets,
            std::vector<cluster::PodPtr>& ordinary, std::vector<cluster::PodPtr>& daemon_set) {
   for (const cluster::PodPtr& pod : pods) {
-    if (pack::IsMirrorPod(*pod)) continue;
-    if (!pack::IsDaemonSetPod(*pod)) {
+    if (model::IsMirrorPod(*pod)) continue;
+    if (!model::IsDaemonSetPod(*pod)) {
       ordinary.push_back(pod);
     } else if (WantsEviction(*pod, evict_daemon_sets)) {
       daemon_set.push_back(pod);

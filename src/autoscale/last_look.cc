@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "autoscale/taints.h"
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
 namespace coppice::autoscale {
 namespace {
@@ -30,9 +30,9 @@ cluster::LivePod KeepsNode(const std::vector<cluster::LivePod>& pods, const Opti
   const auto keeps = std::ranges::find_if(pods, [&](const cluster::LivePod& pod) {
     if (pod->metadata.unreadable) return true;  // whatever it is
     return !pod->metadata.deletion_timestamp && pod->status.phase != "Succeeded" &&
-           pod->status.phase != "Failed" && !pack::IsMirrorPod(*pod) &&
-           !pack::IsDaemonSetPod(*pod) &&
-           !pack::IsExpendable(*pod, options.expendable_pods_priority_cutoff);
+           pod->status.phase != "Failed" && !model::IsMirrorPod(*pod) &&
+           !model::IsDaemonSetPod(*pod) &&
+           !model::IsExpendable(*pod, options.expendable_pods_priority_cutoff);
   });
   return keeps == pods.end() ? nullptr : *keeps;
 }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "pack/search.h"
+#include "fit/search.h"
 #include "test/pack/random_cluster.h"
 
 namespace coppice::pack {
@@ -135,7 +135,7 @@ class History {
 
   SeededRng rng_;
   Snapshot snapshot_;
-  pack::Search search_;
+  fit::Search search_;
   NaiveSearch naive_;
 };
 

@@ -1,6 +1,6 @@
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
-namespace coppice::pack {
+namespace coppice::model {
 
 bool IsMirrorPod(const model::Pod& pod) {
   return pod.metadata.annotations.contains(kMirrorAnnotation);
@@ -22,4 +22,4 @@ bool IsExpendable(const model::Pod& pod, int32_t priority_cutoff) {
   return pod.spec.priority && *pod.spec.priority < priority_cutoff;
 }
 
-}  // namespace coppice::pack
+}  // namespace coppice::model

@@ -7,7 +7,7 @@
 
 #include "model/pod.h"
 
-namespace coppice::pack {
+namespace coppice::model {
 
 inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 inline constexpr std::string_view kDaemonSetPodAnnotation =
@@ -22,4 +22,4 @@ bool IsStaticPod(const model::Pod& pod);
 // So unimportant that it neither causes a scale-up nor prevents a scale-down.
 bool IsExpendable(const model::Pod& pod, int32_t priority_cutoff);
 
-}  // namespace coppice::pack
+}  // namespace coppice::model

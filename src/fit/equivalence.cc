@@ -1,16 +1,14 @@
-#include "pack/equivalence.h"
+#include "fit/equivalence.h"
 
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
-namespace coppice::pack {
+namespace coppice::fit {
 
 namespace {
-
-constexpr size_t kKindsPerController = 10;
 
 bool SameVolumes(const std::vector<model::Volume>& a, const std::vector<model::Volume>& b) {
   const auto counts = [](const model::Volume& v) { return !v.projected; };
@@ -49,7 +47,7 @@ std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPo
       continue;
     }
     const model::OwnerReference* controller = model::ControllerOf(pending.pod->metadata);
-    if (controller == nullptr || IsDaemonSetPod(*pending.pod)) {
+    if (controller == nullptr || model::IsDaemonSetPod(*pending.pod)) {
       groups.push_back({pending});
       continue;
     }
@@ -67,4 +65,4 @@ std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPo
   return groups;
 }
 
-}  // namespace coppice::pack
+}  // namespace coppice::fit
