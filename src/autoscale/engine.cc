@@ -301,7 +301,7 @@ Task<bool> Engine::Observe(PassState& pass) {
   co_await CleanUp(pass);
   ListPods(pass);
   for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));
-  auto budgets = PdbTracker::Create(parts_.world.budgets.List());
+  auto budgets = drain::PdbTracker::Create(parts_.world.budgets.List());
   if (!budgets.ok()) {
     pass.Fail("internalError",
               "failed to initialize RemainingPdbTracker: " + budgets.status().message());

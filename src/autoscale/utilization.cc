@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "autoscale/drain_rules.h"
 #include "autoscale/gpu.h"
+#include "drain/rules.h"
 #include "model/pod_kinds.h"
 #include "model/resources.h"
 
@@ -40,7 +40,8 @@ std::array<Sums, N> Sum(const cluster::World& world, cluster::NodeIndex index,
       const model::Pod& object = *entry->pod;
       ignored = (rules.ignore_daemon_sets && model::IsDaemonSetPod(object)) ||
                 (rules.ignore_mirror_pods && model::IsMirrorPod(object));
-      if (!ignored && snapshot.terminating(pod) && IsLongTerminating(object, rules.now)) continue;
+      if (!ignored && snapshot.terminating(pod) && drain::IsLongTerminating(object, rules.now))
+        continue;
     }
     const cluster::PodSpecShape& spec = snapshot.spec(pod);
     for (size_t i = 0; i < N; ++i)

@@ -2,23 +2,21 @@
 
 namespace coppice::model {
 
-bool IsMirrorPod(const model::Pod& pod) {
-  return pod.metadata.annotations.contains(kMirrorAnnotation);
-}
+bool IsMirrorPod(const Pod& pod) { return pod.metadata.annotations.contains(kMirrorAnnotation); }
 
-bool IsDaemonSetPod(const model::Pod& pod) {
-  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
+bool IsDaemonSetPod(const Pod& pod) {
+  const OwnerReference* owner = ControllerOf(pod.metadata);
   if (owner != nullptr && owner->kind == "DaemonSet") return true;
   const std::string* said = pod.metadata.annotations.Find(kDaemonSetPodAnnotation);
   return said != nullptr && *said == "true";
 }
 
-bool IsStaticPod(const model::Pod& pod) {
+bool IsStaticPod(const Pod& pod) {
   const std::string* source = pod.metadata.annotations.Find("kubernetes.io/config.source");
   return source != nullptr && *source != "api";
 }
 
-bool IsExpendable(const model::Pod& pod, int32_t priority_cutoff) {
+bool IsExpendable(const Pod& pod, int32_t priority_cutoff) {
   return pod.spec.priority && *pod.spec.priority < priority_cutoff;
 }
 

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "model/pod.h"
@@ -13,13 +14,16 @@ inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirr
 inline constexpr std::string_view kDaemonSetPodAnnotation =
     "cluster-autoscaler.kubernetes.io/daemonset-pod";
 
+// What the API server gives a pod that does not say how long it takes to end.
+inline constexpr int64_t kDefaultGraceSeconds = 30;
+
 // Made by a kubelet from a file: nobody can move it.
-bool IsMirrorPod(const model::Pod& pod);
+bool IsMirrorPod(const Pod& pod);
 // Owned by a DaemonSet, or said to behave like one.
-bool IsDaemonSetPod(const model::Pod& pod);
+bool IsDaemonSetPod(const Pod& pod);
 // From a file or URL on the machine itself (kubernetes.io/config.source other than the API).
-bool IsStaticPod(const model::Pod& pod);
+bool IsStaticPod(const Pod& pod);
 // So unimportant that it neither causes a scale-up nor prevents a scale-down.
-bool IsExpendable(const model::Pod& pod, int32_t priority_cutoff);
+bool IsExpendable(const Pod& pod, int32_t priority_cutoff);
 
 }  // namespace coppice::model
