@@ -105,7 +105,7 @@ class Engine {
   ClusterState state_;
   Cooldowns cooldowns_;
   StandStill still_;
-  pack::Search search_;
+  fit::Search search_;
   TpuRequests tpus_;
   ScaleUpPlanner up_;
   NearestMiss nearest_;

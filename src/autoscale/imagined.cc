@@ -16,7 +16,7 @@ void Imagined::Replace(const std::string& node) {
   if (index != cluster::kNone) world_.snapshot().RemoveNode(index);
 }
 
-void Imagined::Place(const pack::PendingPod& pod, cluster::NodeIndex node) {
+void Imagined::Place(const fit::PendingPod& pod, cluster::NodeIndex node) {
   placed_.push_back({pod.pod, world_.snapshot().node(node).name, OriginOf(pod)});
   world_.snapshot().Place(pod.index, node);
 }
@@ -35,13 +35,13 @@ void Imagined::Keep(const Pods& pods) {
   for (const cluster::NodeIndex home : homes) {
     for (const cluster::PodIndex index : snapshot.pods_on(home)) {
       if (places[index] == cluster::kNone) continue;
-      const pack::PendingPod& pod = pods[places[index]];
+      const fit::PendingPod& pod = pods[places[index]];
       placed_.push_back({pod.pod, snapshot.node(home).name, OriginOf(pod)});
     }
   }
 }
 
-Imagined::Origin Imagined::OriginOf(const pack::PendingPod& pod) const {
+Imagined::Origin Imagined::OriginOf(const fit::PendingPod& pod) const {
   if (world_.EntryOf(pod.index) != nullptr) return Origin::kWaiting;
   const cluster::World::PodEntry* entry =
       world_.FindEntry(pod.pod->metadata.namespace_, pod.pod->metadata.name);

@@ -43,7 +43,7 @@ class Imagined {
   bool Add(std::string group, pack::NodeTemplate node);
   // A registered node whose place a stand-in takes.
   void Replace(const std::string& node);
-  void Place(const pack::PendingPod& pod, cluster::NodeIndex node);
+  void Place(const fit::PendingPod& pod, cluster::NodeIndex node);
   // These have been placed, or some of them.
   void Keep(const Pods& pods);
   // Which of the world's pods, if any, stands behind one that is to be placed.
@@ -52,7 +52,7 @@ class Imagined {
     kLeaving,  // it has a node and is about to leave it: its successor is thought of as a copy
     kMadeUp,   // none: a processor has thought of it
   };
-  Origin OriginOf(const pack::PendingPod& pod) const;
+  Origin OriginOf(const fit::PendingPod& pod) const;
   // What is to be placed now; kNone: nothing any more.
   cluster::PodIndex IndexOf(const cluster::PodPtr& pod, Origin origin);
 

@@ -30,7 +30,7 @@ class ImaginedTest : public testing::Test {
     world.UpsertPod(object);
     return object;
   }
-  pack::PendingPod Pending(const cluster::PodPtr& pod) {
+  fit::PendingPod Pending(const cluster::PodPtr& pod) {
     return {pod, world.FindEntry(pod->metadata.namespace_, pod->metadata.name)->index};
   }
   // Who is on the node in the next plan, in order; of copies and made-up ones "?".
@@ -108,7 +108,7 @@ TEST_F(ImaginedTest, TheSuccessorOfAPodThatLeavesIsACopyAsLongAsThatPodIsThere) 
   const auto pod = AddPod("pod", "1", "leaving");
   {
     const Imagined::Fork fork(imagined);
-    const pack::PendingPod copy{pod, world.snapshot().CopyPod(Pending(pod).index)};
+    const fit::PendingPod copy{pod, world.snapshot().CopyPod(Pending(pod).index)};
     EXPECT_EQ(imagined.OriginOf(copy), Imagined::Origin::kLeaving);
     imagined.Place(copy, Index("real"));
   }
@@ -125,7 +125,7 @@ TEST_F(ImaginedTest, WhatAProcessorMadeUpIsMadeAgain) {
   const auto object = std::make_shared<const model::Pod>(std::move(pod));
   {
     const Imagined::Fork fork(imagined);
-    const pack::PendingPod made{object, world.snapshot().AddPod(*object)};
+    const fit::PendingPod made{object, world.snapshot().AddPod(*object)};
     EXPECT_EQ(imagined.OriginOf(made), Imagined::Origin::kMadeUp);
     imagined.Place(made, Index("real"));
   }

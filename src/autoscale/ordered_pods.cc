@@ -19,7 +19,7 @@ void LargerFirst(Pods& pods, const std::deque<StandIn>& coming, const cluster::S
       memory_bytes += static_cast<double>(memory->Value());
   }
   if (cpu_millis <= 0 || memory_bytes <= 0) return;
-  std::ranges::stable_sort(pods, std::greater<>(), [&](const pack::PendingPod& pod) {
+  std::ranges::stable_sort(pods, std::greater<>(), [&](const fit::PendingPod& pod) {
     const auto& takes = snapshot.interner().spec(snapshot.spec_id(pod.index)).placed;
     return static_cast<double>(takes.cpu_millis) / cpu_millis +
            static_cast<double>(takes.memory_bytes) / memory_bytes;
@@ -37,7 +37,7 @@ class OrderedPods::FirstFit {
  public:
   using Waiting = std::vector<std::pair<const Order*, size_t>>;  // and its place among the pods
 
-  FirstFit(const Pods& pods, pack::Search& search)
+  FirstFit(const Pods& pods, fit::Search& search)
       : placed(pods.size(), 0), pods_(pods), search_(search) {}
 
   // By order; 0: of all of them.
@@ -64,7 +64,7 @@ class OrderedPods::FirstFit {
       if (placed[place] != 0) continue;
       const uint64_t number = own_groups ? order->number : 0;
       const std::vector<cluster::NodeIndex>& nodes = rooms_.at(number);
-      const pack::PendingPod& pod = pods_[place];
+      const fit::PendingPod& pod = pods_[place];
       size_t& at = full[{number, snapshot.spec_id(pod.index)}];
       while (at < nodes.size() && !search_.Fits(pod.index, nodes[at])) ++at;
       if (at == nodes.size()) continue;
@@ -89,13 +89,12 @@ class OrderedPods::FirstFit {
 
  private:
   const Pods& pods_;
-  pack::Search& search_;
+  fit::Search& search_;
   std::map<uint64_t, std::vector<cluster::NodeIndex>> rooms_;
 };
 
 std::vector<uint8_t> OrderedPods::Place(const Pods& pods, const std::deque<StandIn>& coming,
-                                        const std::vector<ListedNode>& nodes,
-                                        pack::Search& search) {
+                                        const std::vector<ListedNode>& nodes, fit::Search& search) {
   FirstFit fit(pods, search);
   std::map<std::string, std::shared_ptr<const Order>> still;
   FirstFit::Waiting by_size;

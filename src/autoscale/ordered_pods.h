@@ -14,7 +14,7 @@
 #include "autoscale/imagined.h"
 #include "autoscale/listed_node.h"
 #include "autoscale/processors.h"
-#include "pack/search.h"
+#include "fit/search.h"
 #include "report/pass_report.h"
 
 namespace coppice::autoscale {
@@ -37,7 +37,7 @@ class OrderedPods {
   //
   // Places in the snapshot; a 1 for each of the pods that has been. Forgets who is not pending.
   std::vector<uint8_t> Place(const Pods& pods, const std::deque<StandIn>& coming,
-                             const std::vector<ListedNode>& nodes, pack::Search& search);
+                             const std::vector<ListedNode>& nodes, fit::Search& search);
 
  private:
   struct Order {

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 
 class OrderedPodsTest : public EngineRig {
  protected:
-  pack::PendingPod Pending(const std::string& name, int64_t cpu) {
+  fit::PendingPod Pending(const std::string& name, int64_t cpu) {
     AddPod(name, "cpu", cpu);
     const auto* entry = world_.FindEntry("default", name);
     return {entry->pod, entry->index};
@@ -26,7 +26,7 @@ class OrderedPodsTest : public EngineRig {
   void StandInOf(const std::string& group) {
     imagined_.Add(group, {.node = ANode(group + "-coming", "zone", clock_.Now())});
   }
-  std::string HomeOf(const pack::PendingPod& pod) {
+  std::string HomeOf(const fit::PendingPod& pod) {
     const cluster::NodeIndex node = world_.snapshot().node_of(pod.index);
     return node == cluster::kNone ? "" : world_.snapshot().node(node).name;
   }
@@ -36,13 +36,13 @@ class OrderedPodsTest : public EngineRig {
 
   TpuRequests tpus_;
   Imagined imagined_{world_, tpus_};
-  pack::Search search_{world_.snapshot(), filters_};
+  fit::Search search_{world_.snapshot(), filters_};
   OrderedPods ordered_;
 };
 
 TEST_F(OrderedPodsTest, APodTakesTheNodeThatWasBoughtForIt) {
-  const pack::PendingPod a = Pending("a", 3);
-  const pack::PendingPod b = Pending("b", 3);
+  const fit::PendingPod a = Pending("a", 3);
+  const fit::PendingPod b = Pending("b", 3);
   Bought("first", {a});
   Bought("second", {b});
   const Imagined::Fork fork(imagined_);
@@ -54,8 +54,8 @@ TEST_F(OrderedPodsTest, APodTakesTheNodeThatWasBoughtForIt) {
 }
 
 TEST_F(OrderedPodsTest, SomebodyThatNobodyBoughtForIsLeftToTheSearch) {
-  const pack::PendingPod a = Pending("a", 3);
-  const pack::PendingPod late = Pending("late", 1);
+  const fit::PendingPod a = Pending("a", 3);
+  const fit::PendingPod late = Pending("late", 1);
   Bought("first", {a});
   const Imagined::Fork fork(imagined_);
   StandInOf("first");
@@ -63,8 +63,8 @@ TEST_F(OrderedPodsTest, SomebodyThatNobodyBoughtForIsLeftToTheSearch) {
 }
 
 TEST_F(OrderedPodsTest, IfTheirOwnNodesDoNotDoAllGoOntoAll) {
-  const pack::PendingPod a = Pending("a", 3);
-  const pack::PendingPod b = Pending("b", 3);
+  const fit::PendingPod a = Pending("a", 3);
+  const fit::PendingPod b = Pending("b", 3);
   Bought("first", {a, b});
   Bought("second", {});
   const Imagined::Fork fork(imagined_);
@@ -76,7 +76,7 @@ TEST_F(OrderedPodsTest, IfTheirOwnNodesDoNotDoAllGoOntoAll) {
 }
 
 TEST_F(OrderedPodsTest, WhoIsNotPendingAnyMoreIsForgotten) {
-  const pack::PendingPod a = Pending("a", 3);
+  const fit::PendingPod a = Pending("a", 3);
   Bought("first", {a});
   const Imagined::Fork fork(imagined_);
   StandInOf("first");

@@ -52,7 +52,7 @@ PodsToHelp::List PodsToHelp::Sort(Pass& pass, Pods pending, const Around& around
 }
 
 void PodsToHelp::DropYoung(Pass& pass, List& list) const {
-  std::erase_if(list.pods, [&](const pack::PendingPod& pending) {
+  std::erase_if(list.pods, [&](const fit::PendingPod& pending) {
     const TimePoint created = PodCreatedAt(*pending.pod);
     const Duration delay = ScaleUpDelayOf(*pending.pod, parts_.options.new_pod_scale_up_delay);
     // The server's clock may be ahead of ours. That a pod is of the future does not make it one to
@@ -90,7 +90,7 @@ void PodsToHelp::AddLeaving(Pods& pods, const Around& around) {
   }
 }
 
-void PodsToHelp::Tell(const pack::PendingPod& pod, List& list) const {
+void PodsToHelp::Tell(const fit::PendingPod& pod, List& list) const {
   if (parts_.options.explain_checks >= 0) return;
   const cluster::Snapshot& snapshot = parts_.world.snapshot();
   list.fitting.push_back({pod.pod, snapshot.node(snapshot.node_of(pod.index)).name});
@@ -120,19 +120,19 @@ Pods PodsToHelp::HelpByExisting(Pass& pass, Pods pods, const Around& around, Ima
   AddLeaving(pods, around);
   const bool larger_first = parts_.options.deviations.larger_pods_first;
   if (larger_first) LargerFirst(pods, imagined.stand_ins(), snapshot);
-  const auto priority_of = [&](const pack::PendingPod& p) {
+  const auto priority_of = [&](const fit::PendingPod& p) {
     return snapshot.spec(p.index).priority;
   };
   if (!std::ranges::is_sorted(pods, std::greater<>(), priority_of))
     std::ranges::stable_sort(pods, std::greater<>(), priority_of);
   if (larger_first) PlaceOrdered(pods, around, imagined, list);
-  pack::PlaceOptions options;
+  fit::PlaceOptions options;
   if (parts_.options.enable_graceful_degradation) {
     const TimePoint deadline =
         parts_.executor.clock().Now() + parts_.options.pending_pods_batching_timeout;
     options.out_of_time = [this, deadline] { return parts_.executor.clock().Now() > deadline; };
   }
-  const pack::Placement placement = placer_.Place(pods, options);
+  const fit::Placement placement = placer_.Place(pods, options);
   placer_.NextRun();
   imagined.Keep(pods);
   pass.report->overflowing_controllers = placement.overflowing_controllers;

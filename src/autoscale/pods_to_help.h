@@ -11,13 +11,13 @@
 #include "autoscale/stage.h"
 #include "autoscale/tpu.h"
 #include "drain/memory.h"
-#include "pack/placer.h"
+#include "fit/placer.h"
 
 namespace coppice::autoscale {
 
 class PodsToHelp {
  public:
-  PodsToHelp(const StageParts& parts, pack::Search& search, TpuRequests& tpus,
+  PodsToHelp(const StageParts& parts, fit::Search& search, TpuRequests& tpus,
              drain::PodTraits& traits)
       : parts_(parts), search_(search), placer_(search), tpus_(tpus), traits_(traits) {}
 
@@ -51,12 +51,12 @@ class PodsToHelp {
   Pods HelpByExisting(Pass& pass, Pods pods, const Around& around, Imagined& imagined, List& list);
   void AddLeaving(Pods& pods, const Around& around);
   void PlaceOrdered(Pods& pods, const Around& around, Imagined& imagined, List& list);
-  void Tell(const pack::PendingPod& pod, List& list) const;
+  void Tell(const fit::PendingPod& pod, List& list) const;
   void DropYoung(Pass& pass, List& list) const;
 
   const StageParts& parts_;
-  pack::Search& search_;
-  pack::Placer placer_;
+  fit::Search& search_;
+  fit::Placer placer_;
   TpuRequests& tpus_;
   drain::PodTraits& traits_;
   OrderedPods ordered_;

@@ -73,7 +73,7 @@ void ScaleUpPlanner::Balance(Draft& draft, int nodes, TimePoint now) {
   }
 }
 
-ScaleUpPlanner::DraftPtr ScaleUpPlanner::Consider(const std::vector<pack::PendingPod>& pods,
+ScaleUpPlanner::DraftPtr ScaleUpPlanner::Consider(const std::vector<fit::PendingPod>& pods,
                                                   const std::vector<Quotas::NodeOf>& nodes,
                                                   TimePoint now, bool all_or_nothing) {
   const auto shared = std::make_shared<Draft>();
@@ -81,7 +81,7 @@ ScaleUpPlanner::DraftPtr ScaleUpPlanner::Consider(const std::vector<pack::Pendin
   ScaleUpPlan& plan = draft.plan;
   plan.all_or_nothing = all_or_nothing;
   const TimePoint began = parts_.clock.Now();
-  auto kinds = pack::GroupEquivalent(pods, &parts_.search.snapshot());
+  auto kinds = fit::GroupEquivalent(pods, &parts_.search.snapshot());
   plan.kinds.reserve(kinds.size());
   for (auto& kind : kinds) plan.kinds.push_back({.pods = std::move(kind)});
   plan.report.took.push_back({"scaleUp:buildPodEquivalenceGroups", parts_.clock.Now() - began});

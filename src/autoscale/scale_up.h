@@ -44,7 +44,7 @@ struct ScaleUpPlan {
 
   // What is needed to describe the outcome when a resize has failed.
   struct Kind {
-    pack::PodKind pods;
+    fit::PodKind pods;
     bool schedulable = false;
     std::vector<std::string> schedulable_groups;
     std::map<std::string, model::Verdict> rejected;  // by group
@@ -63,7 +63,7 @@ class ScaleUpPlanner {
     cloud::NodeGroups& groups;
     const Templates& templates;
     const ClusterState& state;
-    pack::Search& search;
+    fit::Search& search;
     expand::Chain& expanders;
     const Clock& clock;
     ClusterState::OptionsOf options_of;
@@ -81,7 +81,7 @@ class ScaleUpPlanner {
   // What could be bought: the options, and what speaks against the others. On a fork of the
   // snapshot, which the draft does not need any more. `nodes`: all of it, stand-ins included, with
   // their groups.
-  DraftPtr Consider(const std::vector<pack::PendingPod>& pods,
+  DraftPtr Consider(const std::vector<fit::PendingPod>& pods,
                     const std::vector<Quotas::NodeOf>& nodes, TimePoint now,
                     bool all_or_nothing = false);
   // What is to be bought: the expanders' choice, within limits. Waits for nothing but an expander
@@ -98,7 +98,7 @@ class ScaleUpPlanner {
 
  private:
   Quotas MaximaOf(const std::vector<Quotas::NodeOf>& nodes) const;
-  Status ListGroups(Draft& draft, const std::vector<pack::PendingPod>& pods);
+  Status ListGroups(Draft& draft, const std::vector<fit::PendingPod>& pods);
   TemplatePtr TemplateOf(const Draft& draft, std::string_view group) const;
   Result<int> TargetOf(const Draft& draft, const std::string& group) const;
   void FilterGroups(Draft& draft, TimePoint now);

@@ -21,7 +21,7 @@ std::string QuotaReason(const QuotaAnswer& answer) {
   return "exceeded quota: \"cluster-wide\", resources: " + Join(answer.exceeded, ", ");
 }
 
-report::Packing PackingOf(const std::vector<const pack::PodKind*>& kinds, const model::Node& node) {
+report::Packing PackingOf(const std::vector<const fit::PodKind*>& kinds, const model::Node& node) {
   report::Packing packing{.kinds = kinds.size()};
   const std::string* type = node.metadata.labels.Find("node.kubernetes.io/instance-type");
   if (type != nullptr) packing.instance_type = *type;
@@ -29,7 +29,7 @@ report::Packing PackingOf(const std::vector<const pack::PodKind*>& kinds, const 
   packing.cpu = cpu == nullptr ? "0" : cpu->ToString();
   std::set<std::string_view> namespaces;
   std::string_view last;
-  for (const pack::PodKind* kind : kinds) {  // mostly of the same as the one before
+  for (const fit::PodKind* kind : kinds) {  // mostly of the same as the one before
     const std::string& name = kind->front().pod->metadata.namespace_;
     if (namespaces.empty() || name != last) namespaces.insert(name);
     last = name;
@@ -41,7 +41,7 @@ report::Packing PackingOf(const std::vector<const pack::PodKind*>& kinds, const 
 }  // namespace
 
 // The provider's groups, or what a processor makes of them.
-Status ScaleUpPlanner::ListGroups(Draft& draft, const std::vector<pack::PendingPod>& pods) {
+Status ScaleUpPlanner::ListGroups(Draft& draft, const std::vector<fit::PendingPod>& pods) {
   draft.groups = parts_.groups.Groups();
   if (!parts_.slots.node_group_list) return Status::Ok();
   std::set<std::string, std::less<>> existing;
@@ -137,7 +137,7 @@ void ScaleUpPlanner::AskGroup(const NodeTemplate& node_template,
 
 void ScaleUpPlanner::FindTakers(Draft& draft) {
   for (const std::string& group : draft.valid) {
-    std::vector<const pack::PodKind*> takers;
+    std::vector<const fit::PodKind*> takers;
     takers.reserve(draft.plan.kinds.size());
     const auto tell = [&](ScaleUpPlan::Kind& kind, model::Verdict verdict) {
       if (verdict.yes()) {
@@ -201,7 +201,7 @@ std::vector<std::string> ScaleUpPlanner::SimilarTo(const Draft& draft, const std
     if (!parts_.state.SafeToScaleUp(other, now)) continue;
     const auto theirs = draft.takers.find(other);
     if (theirs == draft.takers.end()) continue;
-    const std::set<const pack::PodKind*> takes(theirs->second.begin(), theirs->second.end());
+    const std::set<const fit::PodKind*> takes(theirs->second.begin(), theirs->second.end());
     const bool takes_all =
         std::ranges::all_of(mine->second, [&](const auto* k) { return takes.contains(k); });
     if (takes_all) similar.push_back(other);
@@ -236,7 +236,7 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
           .group = group, .node_count = estimate.nodes, .node = &node_template->node};
       option.exists = !draft.absent.contains(group);
       option.pods.reserve(estimate.pods.size());
-      for (const pack::PendingPod* pod : estimate.pods) option.pods.push_back(pod->pod.get());
+      for (const fit::PendingPod* pod : estimate.pods) option.pods.push_back(pod->pod.get());
       if (parts_.options_of(group).zero_or_max_node_scaling) {
         const int max = draft.info(group).max_size;
         if (draft.plan.all_or_nothing && option.node_count > max) {

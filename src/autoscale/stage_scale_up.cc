@@ -76,7 +76,7 @@ Result<ScaleUpStage::Plan> ScaleUpStage::MakePlan(Pass& pass, Observation& seen,
     plan.draft = parts_.planner.Consider(list.pods, outcome.roster.all(), pass.now);
   }
   outcome.unhelped.reserve(list.pods.size());
-  for (pack::PendingPod& pod : list.pods) {
+  for (fit::PendingPod& pod : list.pods) {
     const Imagined::Origin origin = outcome.imagined.OriginOf(pod);
     outcome.unhelped.push_back({std::move(pod.pod), origin});
   }
@@ -133,7 +133,7 @@ bool ScaleUpStage::PlaceOnBought(const report::ScaleUp& done, int round, const P
       if (!outcome.imagined.Add(resize.group, std::move(copy))) return false;
     }
   }
-  for (const pack::PendingPod& pod : helped) {
+  for (const fit::PendingPod& pod : helped) {
     const cluster::NodeIndex node = parts_.search.Find(pod.index, {.from_position = first});
     if (node == cluster::kNone) return false;
     outcome.imagined.Place(pod, node);

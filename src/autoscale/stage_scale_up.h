@@ -27,7 +27,7 @@ class ScaleUpStage {
     const NodeList& nodes;
     const ClusterState& state;
     const Templates& templates;
-    pack::Search& search;
+    fit::Search& search;
     ScaleUpPlanner& planner;
     PodsToHelp& help;
     NearestMiss& nearest;
