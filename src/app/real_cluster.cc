@@ -10,32 +10,33 @@
 #include <thread>
 #include <utility>
 
-#include "app/assembly.h"
-#include "app/autoscaler_metrics.h"
-#include "app/cluster_dump.h"
-#include "app/connection.h"
-#include "app/dry_run_writer.h"
 #include "app/flag_log.h"
-#include "app/guarded_groups.h"
-#include "app/health_check.h"
-#include "app/keep_forever.h"
-#include "app/loop_trigger.h"
-#include "app/process_metrics.h"
-#include "app/reasons.h"
-#include "app/restart_memory.h"
-#include "app/status_map.h"
-#include "app/status_server.h"
-#include "app/status_writer.h"
-#include "app/stop_signals.h"
+#include "app/open_node_groups.h"
 #include "app/version.h"
+#include "autoscale/assembly.h"
+#include "autoscale/autoscaler_metrics.h"
+#include "autoscale/loop_trigger.h"
+#include "autoscale/reasons.h"
+#include "autoscale/restart_memory.h"
+#include "autoscale/status_map.h"
+#include "base/keep_forever.h"
 #include "base/on_worker.h"
 #include "base/promise.h"
 #include "base/strings.h"
+#include "cloud/guarded_groups.h"
 #include "grpc/library_log.h"
+#include "host/connection.h"
+#include "host/dry_run_writer.h"
+#include "host/health_check.h"
+#include "host/process_metrics.h"
+#include "host/status_writer.h"
+#include "host/stop_signals.h"
 #include "kube/feed.h"
 #include "kube/kube_writer.h"
 #include "kube/lease.h"
 #include "net/http_server.h"
+#include "net/status_server.h"
+#include "whatif/cluster_dump.h"
 
 namespace coppice::app {
 namespace {
@@ -49,7 +50,7 @@ constexpr size_t kCloudThreads = 8;
 
 // Upstream's: the host's name. Two of ours on one host (tests) need another.
 std::string Identity() {
-  if (std::string own = Environment("COPPICE_LEASE_IDENTITY"); !own.empty()) return own;
+  if (std::string own = host::Environment("COPPICE_LEASE_IDENTITY"); !own.empty()) return own;
   char name[256] = {};
   gethostname(name, sizeof name - 1);
   return name;
@@ -79,7 +80,7 @@ class RealCluster {
         executor_(std::make_unique<Executor>(clock)) {}
 
   Status Connect() {
-    kube::ConnectionConfig config = TRY(Connection(flags_));
+    kube::ConnectionConfig config = TRY(host::Connection(connection_));
     server_url_ = config.server;
     net::MultiClientOptions transport;
     transport.user_agent = std::string("cluster-autoscaler coppice/") + kVersion;
@@ -121,10 +122,10 @@ class RealCluster {
     kube_writer_->on_eviction = [this](const Status& outcome) {
       if (outcome.code() != Code::kNotFound) numbers_.Evicted(outcome.ok());
     };
-    status_writer_ =
-        std::make_unique<StatusWriter>(*kube_writer_, *executor_, log_, flags_.options.namespace_,
-                                       flags_.options.status_config_map_name);
-    dry_writer_ = std::make_unique<DryRunWriter>(*kube_writer_, log_);
+    status_writer_ = std::make_unique<host::StatusWriter>(*kube_writer_, *executor_, log_,
+                                                          flags_.options.namespace_,
+                                                          flags_.options.status_config_map_name);
+    dry_writer_ = std::make_unique<host::DryRunWriter>(*kube_writer_, log_);
     kube::FeedOptions feed;
     feed.config_map_namespace = flags_.options.namespace_;
     feed.config_map_name = "cluster-autoscaler-priority-expander";
@@ -142,15 +143,15 @@ class RealCluster {
     return Serve();
   }
 
-  int Run(const StopSignals& signals) {
+  int Run(const host::StopSignals& signals) {
     executor_->Spawn(Main());
     std::atomic<bool> over = false;
     // Signals are blocked everywhere; this thread alone takes them.
     std::thread listener([&] {
       while (!over) {
-        const Signal came = signals.Wait(std::chrono::milliseconds(100));
-        if (came == Signal::kStop) executor_->Post([this] { StopSoon(); });
-        if (came == Signal::kReload) executor_->Post([this] { Reload(); });
+        const host::Signal came = signals.Wait(std::chrono::milliseconds(100));
+        if (came == host::Signal::kStop) executor_->Post([this] { StopSoon(); });
+        if (came == host::Signal::kReload) executor_->Post([this] { Reload(); });
       }
     });
     executor_->Run();
@@ -181,7 +182,7 @@ class RealCluster {
   Status Serve() {
     const auto address = TRY(net::ParseHostPort(flags_.address).Context("--address"));
     server_ = TRY(net::HttpServer::Create(
-        StatusServerOptions(address, log_),
+        net::StatusServerOptions(address, log_),
         [this](const net::ServerRequest& request) { return Answer(request); }));
     return Status::Ok();
   }
@@ -203,14 +204,36 @@ class RealCluster {
       // Here and not after a pass: it is when passes hang that one wants to know.
       for (const auto& kind : feed_->Ages()) numbers_.KindAge(kind.kind, kind.age);
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-      response.body = metrics_.Render() + ProcessMetrics();
+      response.body = metrics_.Render() + host::ProcessMetrics();
     } else if (request.path == "/explain") {
-      response = reasons_.Answer(request);
+      response = Explain(request);
     } else if (request.path == "/snapshotz" && flags_.debugging_snapshot_enabled) {
       response = dumps_.Answer();
     } else {
       response.status = 404;
       response.body = "not found\n";
+    }
+    return response;
+  }
+
+  net::ServerResponse Explain(const net::ServerRequest& request) const {
+    const auto told = reasons_.Explain(request.Query("pod"), request.Query("node"));
+    net::ServerResponse response;
+    response.content_type = "text/plain; charset=utf-8";
+    response.body = told.ok() ? *told : told.status().message() + "\n";
+    switch (told.code()) {
+      case Code::kOk:
+        response.status = 200;
+        break;
+      case Code::kInvalidArgument:
+        response.status = 400;
+        break;
+      case Code::kNotFound:
+        response.status = 404;
+        break;
+      default:
+        response.status = 503;
+        break;
     }
     return response;
   }
@@ -258,7 +281,8 @@ class RealCluster {
       co_return;
     }
     co_await Recall();
-    if (WritesStatus()) PutStatus(StatusMap::RenderInitializing(clock_.Now()), clock_.Now());
+    if (WritesStatus())
+      PutStatus(autoscale::StatusMap::RenderInitializing(clock_.Now()), clock_.Now());
     while (!stopping_) co_await OnePass();
     idle_ = true;
   }
@@ -280,33 +304,33 @@ class RealCluster {
     if (!ran.ok()) co_return ran;
     if (!opened->ok()) co_return opened->status();
     groups_ = *std::move(*opened);
-    Gate gate;
+    cloud::Gate gate;
     gate.dry_run = flags_.dry_run;
     gate.changes = &changes_;
     if (Elects()) {
       gate.may_change = [this] { return lease_->MayWrite(); };
       gate.within = [this](Deadline by) { return lease_->Within(by); };
     }
-    guarded_ = GuardGroups(*groups_, std::move(gate), log_);
+    guarded_ = cloud::GuardGroups(*groups_, std::move(gate), log_);
     cluster::Writer& writer =
         flags_.dry_run ? static_cast<cluster::Writer&>(*dry_writer_) : *kube_writer_;
-    AssemblyParts parts{.flags = flags_,
-                        .plugins = plugins_,
-                        .world = world_,
-                        .writer = writer,
-                        .executor = *executor_,
-                        .workers = workers_,
-                        .rng = rng_,
-                        .log = log_,
-                        .metrics = metrics_,
-                        .groups = guarded_.get(),
-                        .view_age = [this] { return feed_->view_age(); },
-                        .oldest_kind = [this] { return feed_->oldest_kind(); },
-                        .wake =
-                            [this] {
-                              if (trigger_.Ended(clock_.Now())) Nudge();
-                            }};
-    auto assembly = Assembly::Create(std::move(parts));
+    autoscale::AssemblyParts parts{.flags = flags_,
+                                   .plugins = plugins_,
+                                   .world = world_,
+                                   .writer = writer,
+                                   .executor = *executor_,
+                                   .workers = workers_,
+                                   .rng = rng_,
+                                   .log = log_,
+                                   .metrics = metrics_,
+                                   .groups = *guarded_,
+                                   .view_age = [this] { return feed_->view_age(); },
+                                   .oldest_kind = [this] { return feed_->oldest_kind(); },
+                                   .wake =
+                                       [this] {
+                                         if (trigger_.Ended(clock_.Now())) Nudge();
+                                       }};
+    auto assembly = autoscale::Assembly::Create(std::move(parts));
     if (!assembly.ok()) co_return assembly.status();
     assembly_ = *std::move(assembly);
     co_return Status::Ok();
@@ -316,12 +340,13 @@ class RealCluster {
   Task<void> Recall() {
     if (!flags_.options.deviations.survive_restarts || !flags_.options.write_status_configmap)
       co_return;
-    const auto left = co_await kube_writer_->ReadAnnotation(
-        flags_.options.namespace_, flags_.options.status_config_map_name, kMemoryAnnotation);
+    const auto left = co_await kube_writer_->ReadAnnotation(flags_.options.namespace_,
+                                                            flags_.options.status_config_map_name,
+                                                            autoscale::kMemoryAnnotation);
     if (!left.ok())
       log_.Warning("what the last process left could not be read", {{"error", left.status()}});
     if (!left.ok() || left->empty()) co_return;
-    const auto memory = ParseMemory(*left);
+    const auto memory = autoscale::ParseMemory(*left);
     if (!memory.ok()) {
       log_.Warning("what the last process left is ignored", {{"error", memory.status()}});
       co_return;
@@ -369,7 +394,8 @@ class RealCluster {
   }
 
   void Tell(const report::PassReport& report, TimePoint began, TimePoint ended) {
-    const AutoscalerMetrics::Around around{world_, *guarded_, assembly_->engine().templates()};
+    const autoscale::AutoscalerMetrics::Around around{world_, *guarded_,
+                                                      assembly_->engine().templates()};
     numbers_.PassEnded(report, around, began, ended);
     numbers_.ViewAge(feed_->view_age());
     for (const auto& r : feed_->reflectors())
@@ -394,8 +420,8 @@ class RealCluster {
   }
 
   void TellUnreadable() {
-    std::map<AutoscalerMetrics::KindAndReason, int> counts;
-    Reasons::Unreadable reasons;
+    std::map<autoscale::AutoscalerMetrics::KindAndReason, int> counts;
+    autoscale::Reasons::Unreadable reasons;
     for (const auto& [kind, name, why] : feed_->Unreadable()) {
       ++counts[{kind, why.reason}];
       if (kind == "Pod") reasons.pods[name] = why.what;
@@ -415,16 +441,18 @@ class RealCluster {
   }
 
   void PutStatus(std::string text, TimePoint at) {
-    kube::KubeWriter::Annotations annotations = {{kLastUpdatedAnnotation, FormatGoTime(at)}};
-    if (flags_.options.deviations.survive_restarts) annotations[kMemoryAnnotation] = MemoryAt(at);
+    kube::KubeWriter::Annotations annotations = {
+        {autoscale::kLastUpdatedAnnotation, autoscale::FormatGoTime(at)}};
+    if (flags_.options.deviations.survive_restarts)
+      annotations[autoscale::kMemoryAnnotation] = MemoryAt(at);
     status_writer_->Put(std::move(text), std::move(annotations));
   }
   std::string MemoryAt(TimePoint at) {
-    MemoryText memory = FormatMemory(assembly_->engine().Remember(at));
+    autoscale::MemoryText memory = autoscale::FormatMemory(assembly_->engine().Remember(at));
     const bool told = std::exchange(memory_is_cut_, memory.left_out > 0);
     if (memory_is_cut_ && !told) {
       log_.Warning("not every back-off is left to the next process: an annotation is limited",
-                   {{"left_out", memory.left_out}, {"limit_bytes", kMaxMemoryBytes}});
+                   {{"left_out", memory.left_out}, {"limit_bytes", autoscale::kMaxMemoryBytes}});
     }
     return std::move(memory.text);
   }
@@ -435,7 +463,7 @@ class RealCluster {
     log_.Info(
         "SIGHUP: files are read again; flags, addresses and the provider take effect after a "
         "restart only");
-    ReloadConnection(flags_, server_url_, *credentials_, log_);
+    host::ReloadConnection(connection_, server_url_, *credentials_, log_);
   }
 
   void StopSoon() {
@@ -504,6 +532,7 @@ class RealCluster {
   }
 
   const autoscale::FlagValues flags_;
+  const host::ConnectionFlags connection_{flags_.kubeconfig, flags_.kubernetes};
   const StopLimits limits_;
   Plugins& plugins_;
   Clock& clock_;
@@ -513,25 +542,25 @@ class RealCluster {
   Metrics metrics_;
   ChangesUnderWay changes_;
   Pool workers_;
-  AutoscalerMetrics numbers_;
-  HealthCheck health_;
-  Reasons reasons_;
-  LoopTrigger trigger_;
-  StatusMap status_map_;
+  autoscale::AutoscalerMetrics numbers_;
+  host::HealthCheck health_;
+  autoscale::Reasons reasons_;
+  autoscale::LoopTrigger trigger_;
+  autoscale::StatusMap status_map_;
   cluster::World world_;
-  ClusterDumps dumps_;
+  whatif::ClusterDumps dumps_;
   std::string server_url_;
   std::unique_ptr<kube::Credentials> credentials_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<kube::LeaderLease> lease_;
   std::unique_ptr<kube::EventSender> events_;
   std::unique_ptr<kube::KubeWriter> kube_writer_;
-  std::unique_ptr<StatusWriter> status_writer_;
-  std::unique_ptr<DryRunWriter> dry_writer_;
+  std::unique_ptr<host::StatusWriter> status_writer_;
+  std::unique_ptr<host::DryRunWriter> dry_writer_;
   std::unique_ptr<kube::ClusterFeed> feed_;
   std::unique_ptr<cloud::NodeGroups> groups_;
   std::unique_ptr<cloud::NodeGroups> guarded_;
-  std::unique_ptr<Assembly> assembly_;
+  std::unique_ptr<autoscale::Assembly> assembly_;
   std::optional<Promise<bool>> nudge_;
   bool memory_is_cut_ = false;  // and that has been told
   std::atomic<bool> writes_closed_ = false;
@@ -546,7 +575,7 @@ class RealCluster {
 }  // namespace
 
 int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins, StopLimits limits) {
-  const StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
+  const host::StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   // Never destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
   const Log& log = KeepForever(std::make_unique<Log>(LogFrom(flags, clock)));

@@ -44,7 +44,7 @@ struct ScaleUpPlan {
 
   // What is needed to describe the outcome when a resize has failed.
   struct Kind {
-    fit::PodKind pods;
+    pack::PodKind pods;
     bool schedulable = false;
     std::vector<std::string> schedulable_groups;
     std::map<std::string, model::Verdict> rejected;  // by group

@@ -21,7 +21,7 @@ struct ScaleUpPlanner::Draft {
   std::set<std::string, std::less<>> absent;  // would have to be made first
   std::map<std::string, int> targets;
   std::vector<std::string> valid;  // may grow
-  std::map<std::string, std::vector<const fit::PodKind*>>
+  std::map<std::string, std::vector<const pack::PodKind*>>
       takers;  // by group: the kinds it could take
   std::vector<expand::Option> options;
   std::optional<Quotas> quotas;

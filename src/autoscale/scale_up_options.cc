@@ -21,7 +21,7 @@ std::string QuotaReason(const QuotaAnswer& answer) {
   return "exceeded quota: \"cluster-wide\", resources: " + Join(answer.exceeded, ", ");
 }
 
-report::Packing PackingOf(const std::vector<const fit::PodKind*>& kinds, const model::Node& node) {
+report::Packing PackingOf(const std::vector<const pack::PodKind*>& kinds, const model::Node& node) {
   report::Packing packing{.kinds = kinds.size()};
   const std::string* type = node.metadata.labels.Find("node.kubernetes.io/instance-type");
   if (type != nullptr) packing.instance_type = *type;
@@ -29,7 +29,7 @@ report::Packing PackingOf(const std::vector<const fit::PodKind*>& kinds, const m
   packing.cpu = cpu == nullptr ? "0" : cpu->ToString();
   std::set<std::string_view> namespaces;
   std::string_view last;
-  for (const fit::PodKind* kind : kinds) {  // mostly of the same as the one before
+  for (const pack::PodKind* kind : kinds) {  // mostly of the same as the one before
     const std::string& name = kind->front().pod->metadata.namespace_;
     if (namespaces.empty() || name != last) namespaces.insert(name);
     last = name;
@@ -137,7 +137,7 @@ void ScaleUpPlanner::AskGroup(const NodeTemplate& node_template,
 
 void ScaleUpPlanner::FindTakers(Draft& draft) {
   for (const std::string& group : draft.valid) {
-    std::vector<const fit::PodKind*> takers;
+    std::vector<const pack::PodKind*> takers;
     takers.reserve(draft.plan.kinds.size());
     const auto tell = [&](ScaleUpPlan::Kind& kind, model::Verdict verdict) {
       if (verdict.yes()) {
@@ -201,7 +201,7 @@ std::vector<std::string> ScaleUpPlanner::SimilarTo(const Draft& draft, const std
     if (!parts_.state.SafeToScaleUp(other, now)) continue;
     const auto theirs = draft.takers.find(other);
     if (theirs == draft.takers.end()) continue;
-    const std::set<const fit::PodKind*> takes(theirs->second.begin(), theirs->second.end());
+    const std::set<const pack::PodKind*> takes(theirs->second.begin(), theirs->second.end());
     const bool takes_all =
         std::ranges::all_of(mine->second, [&](const auto* k) { return takes.contains(k); });
     if (takes_all) similar.push_back(other);
