@@ -4,12 +4,14 @@
 // again, for the search goes round and its place is part of the answers.
 //
 // The world may have moved on in between. A pod that is gone, bound or another one of the same name
-// is left out, and so is one whose node is gone.
+// is left out, and so is one whose node is gone. A pod is known by its uid; its index is only where
+// to look for it first.
 
 #pragma once
 
 #include <deque>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "autoscale/processors.h"
@@ -43,18 +45,27 @@ class Imagined {
   bool Add(std::string group, pack::NodeTemplate node);
   // A registered node whose place a stand-in takes.
   void Replace(const std::string& node);
+  // The successor of a pod that is about to leave its node.
+  fit::PendingPod Successor(const cluster::PodPtr& pod, cluster::PodIndex index);
+  // TPUs are no room that a node could lack.
+  void ForgetTpus(Pods& pods);
   void Place(const fit::PendingPod& pod, cluster::NodeIndex node);
   // These have been placed, or some of them.
   void Keep(const Pods& pods);
+
   // Which of the world's pods, if any, stands behind one that is to be placed.
   enum class Origin : uint8_t {
     kWaiting,  // itself: it has no node
-    kLeaving,  // it has a node and is about to leave it: its successor is thought of as a copy
+    kLeaving,  // the one that it succeeds
     kMadeUp,   // none: a processor has thought of it
   };
-  Origin OriginOf(const fit::PendingPod& pod) const;
+  struct Source {
+    Origin origin = Origin::kMadeUp;
+    cluster::PodIndex index = cluster::kNone;  // of the world's pod, as long as it is that pod's
+  };
+  Source SourceOf(const fit::PendingPod& pod) const;
   // What is to be placed now; kNone: nothing any more.
-  cluster::PodIndex IndexOf(const cluster::PodPtr& pod, Origin origin);
+  cluster::PodIndex IndexOf(const cluster::PodPtr& pod, const Source& source);
 
   const std::deque<StandIn>& stand_ins() const { return stand_ins_; }  // as added; they stay put
   const std::vector<std::string>& replaced() const { return replaced_; }
@@ -63,7 +74,7 @@ class Imagined {
   struct Placed {
     cluster::PodPtr pod;
     std::string node;
-    Origin origin;
+    Source source;
   };
 
   void Repeat();
@@ -72,6 +83,8 @@ class Imagined {
   TpuRequests& tpus_;
   std::deque<StandIn> stand_ins_;
   std::vector<std::string> replaced_;
+  // Of pods that stand in this fork for others; by their index.
+  std::unordered_map<cluster::PodIndex, Source> sources_;
   std::vector<Placed> placed_;  // those of one node in the order in which it has them
 };
 

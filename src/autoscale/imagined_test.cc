@@ -31,7 +31,10 @@ class ImaginedTest : public testing::Test {
     return object;
   }
   fit::PendingPod Pending(const cluster::PodPtr& pod) {
-    return {pod, world.FindEntry(pod->metadata.namespace_, pod->metadata.name)->index};
+    for (const auto* entry : world.Pods()) {
+      if (entry->pod == pod) return {pod, entry->index};
+    }
+    return {pod, cluster::kNone};
   }
   // Who is on the node in the next plan, in order; of copies and made-up ones "?".
   std::vector<std::string> NextPlanHas(const std::string& node) {
@@ -108,8 +111,8 @@ TEST_F(ImaginedTest, TheSuccessorOfAPodThatLeavesIsACopyAsLongAsThatPodIsThere) 
   const auto pod = AddPod("pod", "1", "leaving");
   {
     const Imagined::Fork fork(imagined);
-    const fit::PendingPod copy{pod, world.snapshot().CopyPod(Pending(pod).index)};
-    EXPECT_EQ(imagined.OriginOf(copy), Imagined::Origin::kLeaving);
+    const fit::PendingPod copy = imagined.Successor(pod, Pending(pod).index);
+    EXPECT_EQ(imagined.SourceOf(copy).origin, Imagined::Origin::kLeaving);
     imagined.Place(copy, Index("real"));
   }
   EXPECT_THAT(NextPlanHas("real"), ElementsAre("?"));
@@ -126,7 +129,7 @@ TEST_F(ImaginedTest, WhatAProcessorMadeUpIsMadeAgain) {
   {
     const Imagined::Fork fork(imagined);
     const fit::PendingPod made{object, world.snapshot().AddPod(*object)};
-    EXPECT_EQ(imagined.OriginOf(made), Imagined::Origin::kMadeUp);
+    EXPECT_EQ(imagined.SourceOf(made).origin, Imagined::Origin::kMadeUp);
     imagined.Place(made, Index("real"));
   }
   EXPECT_THAT(NextPlanHas("real"), ElementsAre("?"));
@@ -138,8 +141,8 @@ TEST_F(ImaginedTest, APodThatAsksForATpuStandsThereWithoutThat) {
   {
     const Imagined::Fork fork(imagined);
     Pods pods = {Pending(pod)};
-    tpus.Forget(pods, world.snapshot());
-    EXPECT_EQ(imagined.OriginOf(pods.front()), Imagined::Origin::kWaiting);
+    imagined.ForgetTpus(pods);
+    EXPECT_EQ(imagined.SourceOf(pods.front()).origin, Imagined::Origin::kWaiting);
     imagined.Place(pods.front(), Index("real"));
   }
   EXPECT_THAT(NextPlanHas("real"), ElementsAre("?"));

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "autoscale/engine_rig.h"
+#include "autoscale/plain_engine_rig.h"
 
 namespace coppice::autoscale {
 namespace {
@@ -59,7 +59,7 @@ class SlowWriter final : public cluster::Writer {
   Executor& executor_;
 };
 
-class NoOpenForkTest : public EngineRig, public testing::WithParamInterface<bool> {
+class NoOpenForkTest : public PlainEngineRig, public testing::WithParamInterface<bool> {
  protected:
   static bool exact() { return GetParam(); }
 

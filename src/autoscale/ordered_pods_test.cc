@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "autoscale/engine_rig.h"
+#include "autoscale/plain_engine_rig.h"
 
 namespace coppice::autoscale {
 namespace {
@@ -10,11 +10,11 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-class OrderedPodsTest : public EngineRig {
+class OrderedPodsTest : public PlainEngineRig {
  protected:
   fit::PendingPod Pending(const std::string& name, int64_t cpu) {
     AddPod(name, "cpu", cpu);
-    const auto* entry = world_.FindEntry("default", name);
+    const auto* entry = world_.Unbound().back();
     return {entry->pod, entry->index};
   }
   void Bought(const std::string& group, const Pods& pods) {

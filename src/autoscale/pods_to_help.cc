@@ -73,8 +73,8 @@ void PodsToHelp::DropYoung(Pass& pass, List& list) const {
 }
 
 // What is being evicted right now will come back as pending pods: reckon with it.
-void PodsToHelp::AddLeaving(Pods& pods, const Around& around) {
-  cluster::Snapshot& snapshot = parts_.world.snapshot();
+void PodsToHelp::AddLeaving(Pods& pods, const Around& around, Imagined& imagined) const {
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
   for (const std::string& name : around.drained) {
     const cluster::NodeIndex node = snapshot.FindNode(name);
     if (node == cluster::kNone) continue;
@@ -85,7 +85,7 @@ void PodsToHelp::AddLeaving(Pods& pods, const Around& around) {
           model::IsDaemonSetPod(*entry->pod)) {
         continue;
       }
-      pods.push_back({entry->pod, snapshot.CopyPod(pod)});
+      pods.push_back(imagined.Successor(entry->pod, pod));
     }
   }
 }
@@ -115,9 +115,9 @@ void PodsToHelp::PlaceOrdered(Pods& pods, const Around& around, Imagined& imagin
 
 Pods PodsToHelp::HelpByExisting(Pass& pass, Pods pods, const Around& around, Imagined& imagined,
                                 List& list) {
-  cluster::Snapshot& snapshot = parts_.world.snapshot();
-  tpus_.Forget(pods, snapshot);
-  AddLeaving(pods, around);
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
+  imagined.ForgetTpus(pods);
+  AddLeaving(pods, around, imagined);
   const bool larger_first = parts_.options.deviations.larger_pods_first;
   if (larger_first) LargerFirst(pods, imagined.stand_ins(), snapshot);
   const auto priority_of = [&](const fit::PendingPod& p) {

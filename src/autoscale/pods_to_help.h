@@ -9,7 +9,6 @@
 #include "autoscale/imagined.h"
 #include "autoscale/ordered_pods.h"
 #include "autoscale/stage.h"
-#include "autoscale/tpu.h"
 #include "drain/memory.h"
 #include "fit/placer.h"
 
@@ -17,9 +16,8 @@ namespace coppice::autoscale {
 
 class PodsToHelp {
  public:
-  PodsToHelp(const StageParts& parts, fit::Search& search, TpuRequests& tpus,
-             drain::PodTraits& traits)
-      : parts_(parts), search_(search), placer_(search), tpus_(tpus), traits_(traits) {}
+  PodsToHelp(const StageParts& parts, fit::Search& search, drain::PodTraits& traits)
+      : parts_(parts), search_(search), placer_(search), traits_(traits) {}
 
   struct List {
     Pods pods;
@@ -49,7 +47,7 @@ class PodsToHelp {
     return parts_.options.enable_graceful_degradation && degraded_passes_ > 0;
   }
   Pods HelpByExisting(Pass& pass, Pods pods, const Around& around, Imagined& imagined, List& list);
-  void AddLeaving(Pods& pods, const Around& around);
+  void AddLeaving(Pods& pods, const Around& around, Imagined& imagined) const;
   void PlaceOrdered(Pods& pods, const Around& around, Imagined& imagined, List& list);
   void Tell(const fit::PendingPod& pod, List& list) const;
   void DropYoung(Pass& pass, List& list) const;
@@ -57,7 +55,6 @@ class PodsToHelp {
   const StageParts& parts_;
   fit::Search& search_;
   fit::Placer placer_;
-  TpuRequests& tpus_;
   drain::PodTraits& traits_;
   OrderedPods ordered_;
   int degraded_passes_ = 0;

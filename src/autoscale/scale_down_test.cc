@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "autoscale/engine_rig.h"
+#include "autoscale/plain_engine_rig.h"
 #include "autoscale/taints.h"
 
 namespace coppice::autoscale {
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-class ScaleDownTest : public EngineRig {
+class ScaleDownTest : public PlainEngineRig {
  protected:
   void Start(std::vector<std::string> args) {
     args.insert(args.end(), {"--scale-down-delay-after-add=0s"});

@@ -27,8 +27,8 @@ bool ObserveStage::IsActionable(Pass& pass, Observation& seen) {
 }
 
 Status ObserveStage::List(Observation& seen) {
-  seen.pending = ListPending(shared_.options, shared_.world);
-  seen.as_of = shared_.world.changes();
+  parts_.nodes.Update();
+  seen.as_of = parts_.still.Now();
   auto budgets = drain::PdbTracker::Create(shared_.world.budgets.List());
   if (!budgets.ok()) {
     return InvalidArgument("failed to initialize RemainingPdbTracker: " +
@@ -39,10 +39,15 @@ Status ObserveStage::List(Observation& seen) {
 }
 
 Result<bool> ObserveStage::LookAgain(Observation& seen) {
-  if (seen.as_of == shared_.world.changes()) return false;
-  parts_.nodes.Update();
+  if (!seen.as_of.HasNews()) return false;
   TRY(List(seen));
   return true;
+}
+
+Status ObserveStage::ListAgain(Observation& seen) {
+  const bool news = TRY(LookAgain(seen));
+  if (news) seen.pending = ListPending(shared_.options, shared_.world);
+  return Status::Ok();
 }
 
 Status ObserveStage::MakeTemplates(Pass& pass) {
@@ -68,9 +73,9 @@ Status ObserveStage::MakeTemplates(Pass& pass) {
 // listed is what is worked with.
 Status ObserveStage::Recognize(Pass& pass, Observation& seen) {
   const StandStill::Plan still(parts_.still);
-  parts_.nodes.Update();
-  seen.listed = true;
   const Status listed = List(seen);
+  seen.listed = true;
+  seen.pending = ListPending(shared_.options, shared_.world);
   for (const auto& observer : shared_.slots.loop_start) observer->Refresh(pass.View());
   if (!listed.ok()) {
     pass.Fail("internalError", listed.message());

@@ -29,7 +29,7 @@ struct Observation {
   drain::PdbTracker budgets;
   Pods pending;
   StateFindings findings;
-  uint64_t as_of = 0;  // of the world's changes
+  StandStill::Moment as_of;  // nodes and budgets
 };
 
 class ObserveStage {
@@ -47,8 +47,10 @@ class ObserveStage {
   explicit ObserveStage(Parts parts) : parts_(parts), shared_(parts.shared) {}
 
   Task<Observation> Run(Pass& pass, DeletionsInProgress deleting);
-  // Within a later plan: nodes, pods and budgets again, if there is news. True: there was.
+  // Within a later plan: nodes and budgets again, if there may be news. True: there may.
   Result<bool> LookAgain(Observation& seen);
+  // And the pods.
+  Status ListAgain(Observation& seen);
 
  private:
   bool IsActionable(Pass& pass, Observation& seen);

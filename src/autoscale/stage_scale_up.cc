@@ -63,7 +63,7 @@ Result<ScaleUpStage::Plan> ScaleUpStage::MakePlan(Pass& pass, Observation& seen,
                                                   const std::vector<std::string>& drained,
                                                   Outcome& outcome) {
   const StandStill::Plan still(parts_.still);
-  TRY(parts_.observe.LookAgain(seen));
+  TRY(parts_.observe.ListAgain(seen));
   const Imagined::Fork fork(outcome.imagined);
   AddUpcoming(pass, outcome);
   const Stopwatch filter(shared_.executor.clock());
@@ -77,8 +77,8 @@ Result<ScaleUpStage::Plan> ScaleUpStage::MakePlan(Pass& pass, Observation& seen,
   }
   outcome.unhelped.reserve(list.pods.size());
   for (fit::PendingPod& pod : list.pods) {
-    const Imagined::Origin origin = outcome.imagined.OriginOf(pod);
-    outcome.unhelped.push_back({std::move(pod.pod), origin});
+    const Imagined::Source source = outcome.imagined.SourceOf(pod);
+    outcome.unhelped.push_back({std::move(pod.pod), source});
   }
   outcome.fitting = std::move(list.fitting);
   outcome.planned = true;
@@ -150,7 +150,7 @@ ScaleUpPlanner::DraftPtr ScaleUpStage::PlanSalvo(Pass& pass, const report::Scale
   Pods others;
   std::vector<Outcome::Unhelped> still_unhelped;
   for (const Outcome::Unhelped& one : outcome.unhelped) {
-    const cluster::PodIndex index = outcome.imagined.IndexOf(one.pod, one.origin);
+    const cluster::PodIndex index = outcome.imagined.IndexOf(one.pod, one.source);
     if (index == cluster::kNone) continue;  // gone, or no longer without a node
     const bool is_helped = triggered.contains(one.pod);
     (is_helped ? helped : others).push_back({one.pod, index});

@@ -46,7 +46,7 @@ class ScaleUpStage {
     Roster roster;
     struct Unhelped {
       cluster::PodPtr pod;
-      Imagined::Origin origin;
+      Imagined::Source source;
     };
     std::vector<Unhelped> unhelped;           // that no node there is has room for
     std::vector<report::FittingPod> fitting;  // the others, if everything is to be told

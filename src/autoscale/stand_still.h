@@ -4,13 +4,17 @@
 
 #pragma once
 
+#include <memory>
+
+#include "base/executor.h"
 #include "cluster/world.h"
 
 namespace coppice::autoscale {
 
 class StandStill {
  public:
-  StandStill(cluster::World& world, bool whole_pass) : world_(world), whole_pass_(whole_pass) {}
+  StandStill(cluster::World& world, Executor& executor, bool whole_pass)
+      : world_(world), executor_(executor), whole_pass_(whole_pass) {}
 
   // One plan: until the end of its scope. No fork may be open then.
   class [[nodiscard]] Plan {
@@ -31,6 +35,24 @@ class StandStill {
     held_ = false;
   }
 
+  // A moment of listing. Something may have come since if the thread was given up in between, and
+  // the world was not held all the time.
+  class Moment {
+   public:
+    bool HasNews() const { return away_ != nullptr && *away_; }
+
+   private:
+    friend class StandStill;
+    std::shared_ptr<bool> away_;  // set as soon as the executor does something else
+  };
+  Moment Now() const {
+    Moment now;
+    if (whole_pass_) return now;
+    now.away_ = std::make_shared<bool>(false);
+    executor_.Post([away = now.away_] { *away = true; });
+    return now;
+  }
+
  private:
   void Begin() {
     world_.Hold();
@@ -38,6 +60,7 @@ class StandStill {
   }
 
   cluster::World& world_;
+  Executor& executor_;
   const bool whole_pass_;
   bool held_ = false;
 };

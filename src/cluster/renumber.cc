@@ -110,7 +110,6 @@ void Snapshot::Renumber() {
 }
 
 void World::Settle() {
-  ++changes_;
   const bool times_count = snapshot_.interner().taint_times_count();
   if (times_count != taint_times_count_) {
     taint_times_count_ = times_count;

@@ -124,7 +124,6 @@ void World::DeleteNode(std::string_view name) {
     held_nodes_.NodeGone(name, object->metadata.uid);
   nodes_.Erase("", name);
   ++node_set_version_;
-  ++changes_;
 }
 
 void World::PlaceIfPossible(PodEntry& entry) {
@@ -325,7 +324,6 @@ void World::DeletePod(std::string_view namespace_, std::string_view name) {
   const uint64_t hash = NameHash(namespace_, name);
   const uint32_t id = FindPodId(hash, namespace_, name);
   if (id == kNone) return;
-  ++changes_;
   PodEntry& entry = entries_[id];
   names_.Erase(hash, id);
   StopWaiting(entry);
@@ -338,11 +336,6 @@ void World::DeletePod(std::string_view namespace_, std::string_view name) {
 PodPtr World::FindPod(std::string_view namespace_, std::string_view name) const {
   const uint32_t id = FindPodId(NameHash(namespace_, name), namespace_, name);
   return id == kNone ? nullptr : entries_[id].pod;
-}
-
-const World::PodEntry* World::FindEntry(std::string_view namespace_, std::string_view name) const {
-  const uint32_t id = FindPodId(NameHash(namespace_, name), namespace_, name);
-  return id == kNone ? nullptr : &entries_[id];
 }
 
 std::vector<const World::PodEntry*> World::Unbound() const { return unbound_.List(); }

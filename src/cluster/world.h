@@ -136,8 +136,6 @@ class World {
   uint64_t node_set_version() const { return node_set_version_; }
   NodePtr FindNode(std::string_view name) const { return nodes_.Find("", name); }
   PodPtr FindPod(std::string_view namespace_, std::string_view name) const;
-  // Grows with every change of a node or a pod.
-  uint64_t changes() const { return changes_; }
   size_t node_count() const { return nodes_.size(); }
   size_t pod_count() const { return names_.size(); }
 
@@ -163,7 +161,6 @@ class World {
     if (index >= ranks_.size() || ranks_[index].entry == kNone) return nullptr;
     return &entries_[ranks_[index].entry];
   }
-  const PodEntry* FindEntry(std::string_view namespace_, std::string_view name) const;
   // What is on a node now, in the order in which peers list it: bound pods in list order, nominated
   // ones in list order, then pods that a plan has placed, as placed.
   std::vector<PodIndex> PodsInOrder(NodeIndex node) const;
@@ -246,7 +243,6 @@ class World {
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;
   uint64_t node_set_version_ = 1;
-  uint64_t changes_ = 0;
   bool taint_times_count_ = false;  // as the snapshot's shapes have it
   bool holds_ = false;
   std::vector<std::function<void()>> held_;

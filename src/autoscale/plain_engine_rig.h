@@ -1,5 +1,6 @@
-// A whole engine on groups that answer as they are told, one pass at a time: for tests of what
-// needs one to be seen. One filter (is there room?), and an expander that leaves the choice open.
+// A whole engine without any plug-in, one pass at a time: one filter (is there room?), an expander
+// that leaves the choice open, groups that answer as they are told. The one that the product
+// assembles is in test/support/engine_rig.h.
 
 #pragma once
 
@@ -76,7 +77,7 @@ class OpenExpander final : public expand::Expander {
   int& asked_;
 };
 
-class EngineRig : public testing::Test {
+class PlainEngineRig : public testing::Test {
  protected:
   void AddGroup(const std::string& id, int max, int target = 0) {
     groups_.Add({.info = {.id = id, .min_size = 0, .max_size = max},
