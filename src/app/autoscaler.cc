@@ -74,10 +74,7 @@ void Autoscaler::Tell(const report::PassReport& report, TimePoint began, TimePoi
   const autoscale::AutoscalerMetrics::Around around{parts_.world, opened_->groups,
                                                     engine().templates()};
   parts_.numbers.PassEnded(report, around, began, ended);
-  parts_.numbers.ViewAge(opened_->feed.view_age());
-  for (const auto& r : opened_->feed.reflectors())
-    parts_.numbers.Lists(r->kind(), r->lists(), r->watches(), r->size());
-  TellUnreadable();
+  if (opened_->feed != nullptr) TellFeed(*opened_->feed);
   if (!report.error.empty())
     log.Error("the pass failed", {{"type", report.error_type}, {"error", report.error}});
   for (const report::ScaleUp& round : report.earlier_rounds) TellScaleUp(round);
@@ -96,10 +93,13 @@ void Autoscaler::Tell(const report::PassReport& report, TimePoint began, TimePoi
                      {"unneeded", report.scale_down.unneeded.size()}});
 }
 
-void Autoscaler::TellUnreadable() {
+void Autoscaler::TellFeed(const kube::ClusterFeed& feed) {
+  parts_.numbers.ViewAge(feed.view_age());
+  for (const auto& r : feed.reflectors())
+    parts_.numbers.Lists(r->kind(), r->lists(), r->watches(), r->size());
   std::map<autoscale::AutoscalerMetrics::KindAndReason, int> counts;
   autoscale::Reasons::Unreadable reasons;
-  for (const auto& [kind, name, why] : opened_->feed.Unreadable()) {
+  for (const auto& [kind, name, why] : feed.Unreadable()) {
     ++counts[{kind, why.reason}];
     if (kind == "Pod") reasons.pods[name] = why.what;
     if (kind == "Node") reasons.nodes[name.substr(name.find('/') + 1)] = why.what;

@@ -42,8 +42,8 @@ class Autoscaler final : public host::Engine {
   struct Opened {
     std::unique_ptr<autoscale::Assembly> assembly;
     cloud::NodeGroups& groups;
-    const kube::ClusterFeed& feed;
-    host::StatusWriter* status = nullptr;  // null: no status is written
+    const kube::ClusterFeed* feed = nullptr;  // null: nothing is told of how it reads
+    host::StatusWriter* status = nullptr;     // null: no status is written
   };
   void Open(Opened opened);
   // What the last process left, as it stands in the annotation.
@@ -71,7 +71,7 @@ class Autoscaler final : public host::Engine {
   autoscale::Engine& engine() { return opened_->assembly->engine(); }
   void Tell(const report::PassReport& report, TimePoint began, TimePoint ended);
   void TellScaleUp(const report::ScaleUp& scale_up);
-  void TellUnreadable();
+  void TellFeed(const kube::ClusterFeed& feed);
   void PutStatus(std::string text, TimePoint at);
   std::string MemoryAt(TimePoint at);
 

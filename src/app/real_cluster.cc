@@ -240,7 +240,7 @@ class RealCluster {
     if (!assembly.ok()) co_return assembly.status();
     autoscaler_.Open({.assembly = *std::move(assembly),
                       .groups = *guarded_,
-                      .feed = feed(),
+                      .feed = &feed(),
                       .status = WritesStatus() ? status_writer_.get() : nullptr});
     co_await Recall();
     autoscaler_.TellStart();
