@@ -37,13 +37,17 @@ int64_t MostAllocatedScore(std::span<const ScoredResource> resources) {
   });
 }
 
-int64_t BalancedAllocationScore(std::span<const ScoredResource> resources) {
+namespace {
+
+// How evenly the resources are used, 100 being the most.
+template <class Amount>
+int64_t Evenness(std::span<const ScoredResource> resources, Amount amount) {
   std::vector<double> fractions;
   double total = 0;
   for (const ScoredResource& r : resources) {
     if (r.allocatable == 0) continue;
     fractions.push_back(
-        std::min(static_cast<double>(r.requested) / static_cast<double>(r.allocatable), 1.0));
+        std::min(static_cast<double>(amount(r)) / static_cast<double>(r.allocatable), 1.0));
     total += fractions.back();
   }
   double deviation = 0;
@@ -57,6 +61,14 @@ int64_t BalancedAllocationScore(std::span<const ScoredResource> resources) {
     deviation = std::sqrt(sum / count);
   }
   return static_cast<int64_t>((1 - deviation) * static_cast<double>(kMaxNodeScore));
+}
+
+}  // namespace
+
+int64_t BalancedAllocationScore(std::span<const ScoredResource> resources) {
+  const int64_t with = Evenness(resources, [](const ScoredResource& r) { return r.requested; });
+  const int64_t without = Evenness(resources, [](const ScoredResource& r) { return r.held; });
+  return kMaxNodeScore / 2 + (kMaxNodeScore / 2 + with - without) / 2;
 }
 
 void NormalizeByMax(std::span<int64_t> scores, bool reversed) {

@@ -25,9 +25,11 @@ struct ScoredResource {
   int64_t requested = 0;
   int64_t allocatable = 0;
   int64_t weight = 1;
+  int64_t held = 0;  // without the pod; only BalancedAllocationScore looks at it
 };
 int64_t LeastAllocatedScore(std::span<const ScoredResource> resources);
 int64_t MostAllocatedScore(std::span<const ScoredResource> resources);
+// 75 if the pod leaves the resources as evenly used as they were, more if it evens them out.
 int64_t BalancedAllocationScore(std::span<const ScoredResource> resources);
 
 // The largest becomes 100; reversed, what has nothing does.

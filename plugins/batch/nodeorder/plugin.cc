@@ -175,13 +175,13 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
       if (least_ != 0) scores[i] += static_cast<double>(fit::LeastAllocatedScore(simple) * least_);
       if (most_ != 0) scores[i] += static_cast<double>(fit::MostAllocatedScore(simple) * most_);
       if (!balances) continue;
-      std::array<fit::ScoredResource, 3> exact{{
-          {requested(cluster::kCpuColumn, n) + asked.cpu_millis, cpu, 1},
-          {requested(cluster::kMemoryColumn, n) + asked.memory_bytes, memory, 1},
-      }};
-      if (gpu_column < columns.count()) {
-        exact[2] = {requested(gpu_column, n) + gpus, allocatable(gpu_column, n), 1};
-      }
+      const auto with = [&](cluster::ResourceId id, int64_t more) {
+        const int64_t held = requested(id, n);
+        return fit::ScoredResource{held + more, allocatable(id, n), 1, held};
+      };
+      std::array<fit::ScoredResource, 3> exact{with(cluster::kCpuColumn, asked.cpu_millis),
+                                               with(cluster::kMemoryColumn, asked.memory_bytes)};
+      if (gpu_column < columns.count()) exact[2] = with(gpu_column, gpus);
       scores[i] += static_cast<double>(fit::BalancedAllocationScore(exact) * balanced_);
     }
   }
