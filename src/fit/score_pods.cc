@@ -81,11 +81,12 @@ bool PrefersPods(const cluster::PodSpecShape& spec) {
 }
 
 PreferredPodAffinity::PreferredPodAffinity(const cluster::Snapshot& snapshot,
-                                           cluster::PodIndex index)
+                                           cluster::PodIndex index, const NodeSet* heard)
     : snapshot_(snapshot) {
   const cluster::PodView incoming = snapshot.pod(index);
   const auto own_terms = TermsOf(incoming, snapshot.facts());
   for (const cluster::NodeIndex node : snapshot.nodes()) {
+    if (heard && own_terms.empty() && !heard->Has(node)) continue;
     const model::Labels& labels = snapshot.node(node).labels;
     const auto count = [&](const WeightedTerm& term, const cluster::PodView& about) {
       const std::string* value = labels.Find(term.key());

@@ -7,6 +7,7 @@
 
 #include "batch/plugin.h"
 #include "batch/session.h"
+#include "fit/find.h"
 #include "fit/score.h"
 #include "fit/score_pods.h"
 #include "model/resources.h"
@@ -40,6 +41,12 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
                         !affinity->pod_anti_affinity->preferred.empty()));
     }
     for (const NodeInfo* node : session.nodes()) {
+      for (const Task* task : node->tasks) {
+        const auto& affinity = task->pod->spec.affinity;
+        if (affinity && (affinity->pod_affinity || affinity->pod_anti_affinity)) {
+          had_affinity_.Add(node->snapshot_index);
+        }
+      }
       for (const model::Taint& taint : node->object->spec.taints) {
         some_wish_ |= taint.effect == "PreferNoSchedule";
       }
@@ -90,7 +97,10 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
       AddWeighted(raw, taints_, scores);
     }
     if (pod_affinity_ != 0 && some_prefer_pods_) {
-      const fit::PreferredPodAffinity preferred(session_->view().snapshot(), task.pod_index);
+      // Upstream looks for pods with preferences only where there were some from the start.
+      const fit::PreferredPodAffinity preferred(
+          session_->view().snapshot(), task.pod_index,
+          session_->upstream_exact() ? &had_affinity_ : nullptr);
       if (!preferred.empty()) {
         for (size_t i = 0; i < nodes.size(); ++i) raw[i] = preferred.Score(nodes[i]->snapshot_index);
         fit::NormalizeByRange(raw);
@@ -208,6 +218,7 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
   Session* session_ = nullptr;
   bool some_prefer_pods_ = false;
   bool some_wish_ = false;
+  fit::NodeSet had_affinity_;  // nodes with a pod that has affinity, when the session opened
   std::vector<std::map<std::string, Image>> images_of_;  // by NodeInfo::index; none at all: empty
 };
 

@@ -6,11 +6,13 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "batch/plugin.h"
 #include "batch/session.h"
+#include "fit/find.h"
 
 namespace coppice::batch::predicates {
 namespace {
@@ -34,7 +36,13 @@ constexpr std::array<FilterLine, 10> kFilters{{
     {"VolumeBinding", "predicate.VolumeBindingEnable"},
     {"DynamicResources", ""},
 }};
+constexpr size_t kInterPodAffinity = 4;
 constexpr size_t kVolumeBinding = 8;
+
+bool KeepsOthersOff(const model::Pod& pod) {
+  const auto& affinity = pod.spec.affinity;
+  return affinity && affinity->pod_anti_affinity && !affinity->pod_anti_affinity->required.empty();
+}
 
 int CodeOf(model::VerdictCode code) {
   switch (code) {
@@ -71,6 +79,11 @@ class Predicates final : public Plugin,
       filters_.back() = TRY(filters_registry_.Make(kFilters[i].name, config));
     }
     states_.resize(session.tasks().size());
+    for (const NodeInfo* node : session.nodes()) {
+      for (const Task* task : node->tasks) {
+        if (KeepsOthersOff(*task->pod)) had_anti_affinity_.Add(node->snapshot_index);
+      }
+    }
     slots.pre_predicate = this;
     slots.predicate = this;
     session.AddEventHandler(*this);
@@ -80,10 +93,11 @@ class Predicates final : public Plugin,
   Status PrepareTask(Task& task) override {
     State& state = StateOf(task);
     const cluster::Snapshot& snapshot = session_->view().snapshot();
-    const cluster::PodView pod = snapshot.pod(task.pod_index);
     for (size_t i = 0; i < kFilters.size(); ++i) {
       if (!filters_[i]) continue;
-      fit::Preparation prepared = filters_[i]->Prepare(pod, snapshot);
+      std::optional<cluster::ScopedFork> without;
+      if (i == kInterPodAffinity && session_->upstream_exact()) ForgetNewAntiAffinity(without);
+      fit::Preparation prepared = filters_[i]->Prepare(snapshot.pod(task.pod_index), snapshot);
       if (!kFilters[i].prepares) {
         state.prepared[i] = Keep(std::move(prepared));
         continue;
@@ -181,6 +195,22 @@ class Predicates final : public Plugin,
     }
   }
 
+  // Upstream looks for anti-affinity of placed pods only on nodes that had some from the start: what
+  // this session has placed elsewhere keeps nobody off.
+  void ForgetNewAntiAffinity(std::optional<cluster::ScopedFork>& fork) {
+    cluster::Snapshot& snapshot = session_->view().snapshot();
+    for (const NodeInfo* node : session_->nodes()) {
+      if (had_anti_affinity_.Has(node->snapshot_index)) continue;
+      for (const Task* task : node->tasks) {
+        if (!KeepsOthersOff(*task->pod) || !session_->view().IsPlaced(*task)) continue;
+        if (!fork) fork.emplace(snapshot);
+        model::Pod tame = *task->pod;
+        tame.spec.affinity->pod_anti_affinity->required.clear();
+        snapshot.UpdatePod(task->pod_index, tame);
+      }
+    }
+  }
+
   void PrepareStable(const Task& task, State& state) {
     const cluster::Snapshot& snapshot = session_->view().snapshot();
     const cluster::PodView pod = snapshot.pod(task.pod_index);
@@ -210,6 +240,7 @@ class Predicates final : public Plugin,
   Session* session_ = nullptr;
   std::vector<std::unique_ptr<fit::Filter>> filters_;      // by place in kFilters; null: off
   std::vector<std::unique_ptr<State>> states_;             // by Task::index
+  fit::NodeSet had_anti_affinity_;  // nodes with a pod that has some, when the session opened
 };
 
 }  // namespace
