@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-
 namespace coppice::batch {
 
 size_t NodeFilter::EnoughNodes(size_t all) const {

@@ -101,7 +101,8 @@ void Session::ReadGroups() {
     priorities[priority.metadata.name] = priority.value;
   }
   for (const model::PodGroup& group : input_.groups) {
-    const std::string& wanted = group.spec.queue.empty() ? options_.default_queue : group.spec.queue;
+    const std::string& wanted =
+        group.spec.queue.empty() ? options_.default_queue : group.spec.queue;
     QueueInfo* queue = FindQueue(wanted);
     if (!queue) continue;  // of a queue that is not there: as if it were not there either
     Job& job = jobs_.emplace_back(group);
@@ -241,17 +242,17 @@ Status Session::CommitBind(Task& task) {
     return ResourceExhausted("no room on node " + std::string(node->name));
   }
   (void)node->unbound_idle.Sub(task.req());
-  outcome_.binds.push_back({.pod = {std::string(task.namespace_), std::string(task.name),
-                                    std::string(task.uid)},
-                            .node = std::string(node->name)});
+  outcome_.binds.push_back(
+      {.pod = {std::string(task.namespace_), std::string(task.name), std::string(task.uid)},
+       .node = std::string(node->name)});
   task.job->SetStatus(task, TaskStatus::kBinding);
   return Status::Ok();
 }
 
 void Session::CommitEviction(Task& task, std::string_view reason) {
-  outcome_.evictions.push_back({.pod = {std::string(task.namespace_), std::string(task.name),
-                                        std::string(task.uid)},
-                                .reason = std::string(reason)});
+  outcome_.evictions.push_back(
+      {.pod = {std::string(task.namespace_), std::string(task.name), std::string(task.uid)},
+       .reason = std::string(reason)});
   NoteEvent("PodGroup", task.job->namespace_, task.job->name, "Normal", "Evict",
             std::string(reason));
 }

@@ -40,7 +40,7 @@ namespace coppice::batch {
 struct SessionInput {
   struct NodeEntry {
     std::shared_ptr<const model::Node> object;
-    cluster::NodeIndex index;      // in the snapshot
+    cluster::NodeIndex index;       // in the snapshot
     std::vector<NodeImage> images;  // only scores look at them; none is an answer
   };
   struct PodEntry {
@@ -141,8 +141,7 @@ class Session {
   std::string PhaseOf(const Job& job) const;
   void CloseJob(Job& job);
   void NotePodConditions(Job& job, const std::string& fit_error);
-  void NotePodCondition(const Task& task, const Job::SchedulingReason& reason,
-                        std::string message);
+  void NotePodCondition(const Task& task, const Job::SchedulingReason& reason, std::string message);
   void CloseQueues();
   void NoteEvent(std::string kind, std::string_view namespace_, std::string_view name,
                  std::string_view type, std::string_view reason, std::string message);

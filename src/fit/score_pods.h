@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "cluster/snapshot.h"
-#include "fit/find.h"
+#include "fit/node_set.h"
 
 namespace coppice::fit {
 

@@ -137,11 +137,10 @@ bool IsEmpty(const Json& json) {
 
 void session(const Json& c, Report& report) {
   static const std::vector<std::string> kKeys{
-      "binds",          "evicts",          "pipelined",        "podGroupPhases",
-      "inqueue",        "queueAllocated",  "podReasons",       "conditions",
-      "allocated",      "nominatedNodes",  "evictReasons",     "podGroupCounts",
-      "bindOrder",      "bindsPerJob",     "bindsPerNode",     "evictsPerJob",
-      "evictsPerNode",  "pipelinedPerJob", "pipelinedPerNode", "events",
+      "binds",          "evicts",           "pipelined",       "podGroupPhases",   "inqueue",
+      "queueAllocated", "podReasons",       "conditions",      "allocated",        "nominatedNodes",
+      "evictReasons",   "podGroupCounts",   "bindOrder",       "bindsPerJob",      "bindsPerNode",
+      "evictsPerJob",   "evictsPerNode",    "pipelinedPerJob", "pipelinedPerNode", "events",
       "podMessages",    "conditionMessages"};
   const Json& expect = c.at("expect");
   SessionCase world(c);

@@ -29,8 +29,7 @@ SessionCase::SessionCase(const Json& c)
     auto node = std::make_shared<const model::Node>(Object<model::Node>(json));
     const auto index = snapshot_.AddNode(*node);
     if (!index.ok()) throw std::runtime_error(index.status().ToString());
-    input_.nodes.push_back(
-        {.object = std::move(node), .index = *index, .images = ImagesOf(json)});
+    input_.nodes.push_back({.object = std::move(node), .index = *index, .images = ImagesOf(json)});
   }
   for (const Json& json : c.value("pods", Json::array())) {
     auto pod = std::make_shared<const model::Pod>(Object<model::Pod>(json));

@@ -12,7 +12,7 @@
 
 #include "batch/plugin.h"
 #include "batch/session.h"
-#include "fit/find.h"
+#include "fit/node_set.h"
 
 namespace coppice::batch::predicates {
 namespace {
@@ -56,10 +56,7 @@ int CodeOf(model::VerdictCode code) {
   return kFitError;
 }
 
-class Predicates final : public Plugin,
-                         public PrePredicate,
-                         public Predicate,
-                         public EventHandler {
+class Predicates final : public Plugin, public PrePredicate, public Predicate, public EventHandler {
  public:
   explicit Predicates(const PluginContext& context) : filters_registry_(context.filters) {
     for (const FilterLine& line : kFilters) {
@@ -195,8 +192,8 @@ class Predicates final : public Plugin,
     }
   }
 
-  // Upstream looks for anti-affinity of placed pods only on nodes that had some from the start: what
-  // this session has placed elsewhere keeps nobody off.
+  // Upstream looks for anti-affinity of placed pods only on nodes that had some from the start:
+  // what this session has placed elsewhere keeps nobody off.
   void ForgetNewAntiAffinity(std::optional<cluster::ScopedFork>& fork) {
     cluster::Snapshot& snapshot = session_->view().snapshot();
     for (const NodeInfo* node : session_->nodes()) {
@@ -238,8 +235,8 @@ class Predicates final : public Plugin,
   std::vector<bool> enabled_;
   bool caches_ = false;
   Session* session_ = nullptr;
-  std::vector<std::unique_ptr<fit::Filter>> filters_;      // by place in kFilters; null: off
-  std::vector<std::unique_ptr<State>> states_;             // by Task::index
+  std::vector<std::unique_ptr<fit::Filter>> filters_;  // by place in kFilters; null: off
+  std::vector<std::unique_ptr<State>> states_;         // by Task::index
   fit::NodeSet had_anti_affinity_;  // nodes with a pod that has some, when the session opened
 };
 

@@ -21,9 +21,8 @@ class AllocateAction {
       : session_(session),
         ask_(session.ask()),
         remembers_(RemembersRefusals(session, "allocate")),
-        queues_([this](const QueueInfo* l, const QueueInfo* r) {
-          return ask_.QueueBefore(*l, *r);
-        }) {}
+        queues_(
+            [this](const QueueInfo* l, const QueueInfo* r) { return ask_.QueueBefore(*l, *r); }) {}
 
   void Run() {
     for (Job* job : session_.jobs()) Consider(*job);
@@ -112,8 +111,8 @@ class AllocateAction {
       if (!ask_.MayAllocate(*job.queue, task) || task.gated) continue;
       if (job.RoleHasFitErrors(task)) {
         auto errors = std::make_shared<FitErrors>();
-        errors->SetError(fmt::format("Task {} with role spec {} has already predicated failed, skip",
-                                     task.name, task.role));
+        errors->SetError(fmt::format(
+            "Task {} with role spec {} has already predicated failed, skip", task.name, task.role));
         job.task_fit_errors[task.index] = std::move(errors);
         continue;
       }
