@@ -78,6 +78,7 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
   Status ScoreNodes(const Task& task, std::span<NodeInfo* const> nodes,
                     std::span<double> scores) override {
     ScoreResources(task, nodes, scores);
+    if (BatchNodeOrderScope(task) != Scope::kAnything) return Status::Ok();  // nothing to compare
     std::vector<int64_t> raw(nodes.size());
     if (node_affinity_ != 0) {
       const fit::PreferredNodeAffinity preferred(task.pod->spec);
@@ -159,8 +160,8 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
                       std::span<double> scores) {
     const KubeView& view = session_->view();
     const cluster::ResourceColumns& columns = view.snapshot().resources();
-    const model::NonZeroRequests scoring = model::ScoringRequests(*task.pod);
-    const model::PodRequests asked = model::IncomingRequests(*task.pod);
+    const model::NonZeroRequests& scoring = view.ScoringOf(task);
+    const model::PodRequests& asked = view.snapshot().spec(task.pod_index).requests;
     const int64_t gpus = asked.Extended(kGpu);
     const bool balances =
         balanced_ != 0 && (asked.cpu_millis != 0 || asked.memory_bytes != 0 || gpus != 0);

@@ -139,6 +139,17 @@ class Predicates final : public Plugin, public PrePredicate, public Predicate, p
     return refusal;
   }
 
+  Scope PredicateScope(const Task& task) const override {
+    const State* state = states_[task.index].get();
+    if (!state || !state->is_prepared) return Scope::kAnything;
+    for (size_t i = 0; i < kFilters.size(); ++i) {
+      const Prepared& prepared = state->prepared[i];
+      if (!filters_[i] || (state->skipped >> i & 1) != 0 || !prepared.check) continue;
+      if (!prepared.check->OwnNodeOnly()) return Scope::kAnything;
+    }
+    return Scope::kOwnNode;
+  }
+
   // Only in upstream_exact: otherwise the session follows its placements by itself.
   void OnAllocate(Event& event) override {
     const NodeInfo* node = session_->FindNode(event.task.node_name);
