@@ -28,6 +28,7 @@
 #include "app/status_writer.h"
 #include "app/stop_signals.h"
 #include "app/version.h"
+#include "autoscale/view.h"
 #include "base/on_worker.h"
 #include "base/promise.h"
 #include "base/strings.h"
@@ -72,9 +73,7 @@ class RealCluster {
         health_({flags_.max_inactivity, flags_.max_failing_time, flags_.max_startup_time}, clock),
         reasons_(log),
         trigger_(flags_),
-        world_([options = flags_.options](const model::Pod& pod) {
-          return autoscale::Engine::Counts(options, pod);
-        }),
+        world_(autoscale::ViewOf(flags_.options)),
         dumps_(world_, [this](std::function<void()> work) { executor_->Post(std::move(work)); }),
         executor_(std::make_unique<Executor>(clock)) {}
 

@@ -301,7 +301,8 @@ Task<bool> Engine::Observe(PassState& pass) {
   co_await CleanUp(pass);
   ListPods(pass);
   for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));
-  auto budgets = drain::PdbTracker::Create(parts_.world.budgets.List());
+  auto budgets =
+      drain::PdbTracker::Create(parts_.world.objects<model::PodDisruptionBudget>().List());
   if (!budgets.ok()) {
     pass.Fail("internalError",
               "failed to initialize RemainingPdbTracker: " + budgets.status().message());
@@ -318,7 +319,8 @@ Task<bool> Engine::Observe(PassState& pass) {
     }
     return pods;
   };
-  templates_.Recompute(*pass.nodes, pods_of, parts_.world.daemon_sets.List(), pass.now);
+  templates_.Recompute(*pass.nodes, pods_of, parts_.world.objects<model::DaemonSet>().List(),
+                       pass.now);
   if (slots_.node_info) {
     auto processed = slots_.node_info->Process(templates_.all(), *pass.nodes, ViewOf(pass));
     if (!processed.ok()) {

@@ -339,7 +339,7 @@ expand::Surroundings Engine::Around() {
   expand::Surroundings around;
   around.cluster_nodes = parts_.world.node_count();
   around.config_map = [this](std::string_view name, std::string_view key) -> Result<std::string> {
-    const auto map = parts_.world.config_maps.Find(parts_.options.namespace_, name);
+    const auto map = parts_.world.objects<model::ConfigMap>().Find(parts_.options.namespace_, name);
     if (map == nullptr) return NotFound("there is no ConfigMap " + std::string(name));
     const std::string* text = map->data.Find(key);
     if (text == nullptr)
