@@ -13,6 +13,7 @@
 #include "app/open_node_groups.h"
 #include "app/version.h"
 #include "autoscale/restart_memory.h"
+#include "autoscale/view.h"
 #include "base/keep_forever.h"
 #include "base/on_worker.h"
 #include "cloud/guarded_groups.h"
@@ -54,9 +55,7 @@ class RealCluster {
         numbers_(metrics_, flags_),
         health_({flags_.max_inactivity, flags_.max_failing_time, flags_.max_startup_time}, clock),
         reasons_(log),
-        world_([options = flags_.options](const model::Pod& pod) {
-          return autoscale::Engine::Counts(options, pod);
-        }),
+        world_(autoscale::ViewOf(flags_.options)),
         autoscaler_({.flags = flags_,
                      .world = world_,
                      .clock = clock,

@@ -129,7 +129,8 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
   drain::PdbTracker budgets;
   const drain::WorldControllers controllers(parts_.world);
   if (drain) {
-    auto fresh = drain::PdbTracker::Create(parts_.world.budgets.List());
+    auto fresh =
+        drain::PdbTracker::Create(parts_.world.objects<model::PodDisruptionBudget>().List());
     if (!fresh.ok()) return fresh.status();
     budgets = std::move(*fresh);
   }
