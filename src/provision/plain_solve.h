@@ -48,6 +48,14 @@ class PlainSolve {
     MakePools();
     std::vector<size_t> order(pods.size());
     for (size_t i = 0; i < pods.size(); ++i) order[i] = i;
+    for (const StateNode& node : input_.nodes) {
+      for (const PodPtr& pod : node.pods) {
+        for (const std::string& rule : RulesOf(*pod, true)) {
+          Group& group = groups_.at(rule);
+          if (const std::string* domain = node.labels().Find(group.key)) ++group.counts[*domain];
+        }
+      }
+    }
     for (const PodPtr& pod : pods) Register(*pod);
     std::ranges::sort(order, [&](size_t a, size_t b) {
       const auto left = RequestsOf(*pods[a]);
@@ -311,8 +319,8 @@ class PlainSolve {
     }
     for (const std::string& rule : RulesOf(pod, true)) {
       Group& group = groups_.at(rule);
-      for (const std::string& domain : place.requirements.Get(group.key).values())
-        ++group.counts[domain];
+      const auto domains = place.requirements.Get(group.key);
+      for (const std::string& domain : domains.values()) ++group.counts[domain];
     }
   }
 

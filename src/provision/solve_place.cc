@@ -170,6 +170,9 @@ TopologyVerdict SolveRun::TryClaim(RunClass& of, uint32_t id) {
       !algebra_.Compatible(claim.set, pods.demands.set, true)) {
     return TopologyVerdict::kNever;
   }
+  const auto host_id = static_cast<HostId>(world_.host_names.size() + id);
+  const TopologyVerdict by_hosts = topology_->CheckHosts(of.rules, claim.host, host_id);
+  if (by_hosts != TopologyVerdict::kYes) return by_hosts;
   const Bits* among = &claim.types;
   Bits fewer;
   if (!pods.volumes.empty()) {
@@ -177,7 +180,6 @@ TopologyVerdict SolveRun::TryClaim(RunClass& of, uint32_t id) {
     if (!FitsVolumes(pods, claim, fewer, nullptr)) return TopologyVerdict::kNever;
     among = &fewer;
   }
-  const auto host_id = static_cast<HostId>(world_.host_names.size() + id);
   const SetId base = algebra_.Add(claim.set, pods.demands.set);
   // Without topology first: a no is final then.
   if (!Filter(of, claim, *among, base, false, fit_, nullptr)) return TopologyVerdict::kNever;

@@ -41,6 +41,8 @@ GroupIndex Topology::GroupOf(SpecId spec, bool inverse) {
     if (keepers != facts_.keeper_groups().end()) spec = keepers->second.spec;
   }
   Group group{.spec = spec, .inverse = inverse, .born = step_};
+  group.is_hostname = facts_.spec(spec).is_hostname;
+  group.kind = facts_.spec(spec).kind;
   Fill(group);
   groups_.push_back(std::move(group));
   if (inverse) inverse_groups_.push_back(it->second);
@@ -131,6 +133,11 @@ void Topology::NoteKeepers(ClassRules& rules) {
     }
   }
   rules.kept_off_by = it->second;
+  for (const auto* groups : {&rules.obeys, &rules.kept_off_by}) {
+    for (const GroupIndex index : *groups) {
+      (groups_[index].is_hostname ? rules.looks_at_hosts : rules.looks_at_domains) = true;
+    }
+  }
 }
 
 const model::NodeRequirement* Topology::Requirement(SetId set, KeyId key) const {
@@ -144,8 +151,8 @@ TopologyVerdict Topology::Check(const ClassRules& rules, const Place& place,
   for (const auto* groups : {&rules.obeys, &rules.kept_off_by}) {
     for (const GroupIndex index : *groups) {
       Group& group = groups_[index];
-      if (facts_.spec(group.spec).is_hostname) {
-        const TopologyVerdict verdict = CheckHost(group, rules, place);
+      if (group.is_hostname) {
+        const TopologyVerdict verdict = CheckHost(group, rules, *place.host, place.host_id);
         if (verdict == TopologyVerdict::kYes) continue;
         refusing = index;
         return verdict;
@@ -169,14 +176,14 @@ TopologyVerdict Topology::Check(const ClassRules& rules, const Place& place,
 }
 
 TopologyVerdict Topology::CheckHost(const Group& group, const ClassRules& rules,
-                                    const Place& place) const {
-  const TopologySpec& spec = facts_.spec(group.spec);
-  const int32_t count = HostCount(group, place.host_id);
-  switch (spec.kind) {
+                                    const std::string& host, HostId host_id) const {
+  const int32_t count = HostCount(group, host_id);
+  switch (group.kind) {
     case TopologyKind::kSpread: {
       // A new host can always be had, so the smallest count is 0.
       const int32_t with_it = count + (facts_.Selects(group.spec, rules.labels) ? 1 : 0);
-      return with_it <= spec.max_skew ? TopologyVerdict::kYes : TopologyVerdict::kNever;
+      return with_it <= facts_.spec(group.spec).max_skew ? TopologyVerdict::kYes
+                                                         : TopologyVerdict::kNever;
     }
     case TopologyKind::kAntiAffinity:
       return count == 0 ? TopologyVerdict::kYes : TopologyVerdict::kNever;
@@ -184,7 +191,7 @@ TopologyVerdict Topology::CheckHost(const Group& group, const ClassRules& rules,
       break;
   }
   const auto* pod_domains = rules.strict_host ? &*rules.strict_host : nullptr;
-  if (!Allows(pod_domains, *place.host)) return TopologyVerdict::kNever;
+  if (!Allows(pod_domains, host)) return TopologyVerdict::kNever;
   return count > 0 || MayBeFirst(group, rules.labels, pod_domains) ? TopologyVerdict::kYes
                                                                    : TopologyVerdict::kNotNow;
 }
@@ -352,11 +359,32 @@ const std::string& Topology::HostName(HostId host) const {
   return host < existing ? (*setting_.host_names)[host] : claim_names_[host - existing];
 }
 
-bool Topology::HasHostAffinity(const ClassRules& rules) const {
-  return std::ranges::any_of(rules.obeys, [this](GroupIndex index) {
-    const TopologySpec& spec = facts_.spec(groups_[index].spec);
-    return spec.is_hostname && spec.kind == TopologyKind::kAffinity;
-  });
+bool Topology::IsHopeless(const ClassRules& rules) {
+  if (!rules.looks_at_domains) return false;
+  const Place anywhere{.set = Algebra::kEmptySet, .taints = 0, .host = nullptr, .host_id = 0};
+  for (const auto* groups : {&rules.obeys, &rules.kept_off_by}) {
+    for (const GroupIndex index : *groups) {
+      Group& group = groups_[index];
+      if (!group.is_hostname && CheckDomains(group, rules, anywhere) == kNoId) return true;
+    }
+  }
+  return false;
+}
+
+TopologyVerdict Topology::CheckHosts(const ClassRules& rules, const std::string& host,
+                                     HostId host_id) const {
+  if (!rules.looks_at_hosts) return TopologyVerdict::kYes;
+  TopologyVerdict verdict = TopologyVerdict::kYes;
+  for (const auto* groups : {&rules.obeys, &rules.kept_off_by}) {
+    for (const GroupIndex index : *groups) {
+      const Group& group = groups_[index];
+      if (!group.is_hostname) continue;
+      const TopologyVerdict one = CheckHost(group, rules, host, host_id);
+      if (one == TopologyVerdict::kNever) return one;
+      if (one == TopologyVerdict::kNotNow) verdict = one;
+    }
+  }
+  return verdict;
 }
 
 std::string Topology::Text(GroupIndex index, const ClassRules& rules, SetId place_set,

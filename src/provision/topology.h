@@ -33,6 +33,8 @@ struct ClassRules {
   std::vector<GroupIndex> obeys;
   std::vector<GroupIndex> kept_off_by;  // inverse groups that select its pods
   std::vector<GroupIndex> keeps_off;    // inverse groups of its own
+  bool looks_at_hosts = false;          // some of those that it obeys or is kept off by
+  bool looks_at_domains = false;
   LabelsId labels = 0;
   SetId strict = Algebra::kEmptySet;
   std::optional<model::NodeRequirement> strict_host;
@@ -64,8 +66,11 @@ class Topology {
   // A claim has come into being or got a pod.
   void Touch(HostId claim, const std::string& name);
 
-  // Rules over hosts that can be judged by a look at the count: for skipping claims quickly.
-  bool HasHostAffinity(const ClassRules& rules) const;
+  // The part of Check that is a look at counts per host.
+  TopologyVerdict CheckHosts(const ClassRules& rules, const std::string& host,
+                             HostId host_id) const;
+  // Some rule leaves no domain at all, wherever the pod would go.
+  bool IsHopeless(const ClassRules& rules);
 
   // "unsatisfiable topology constraint for ...", with the counts as they are now.
   std::string Text(GroupIndex group, const ClassRules& rules, SetId place_set,
@@ -75,6 +80,8 @@ class Topology {
   struct Group {
     SpecId spec;
     bool inverse;
+    bool is_hostname = false;
+    TopologyKind kind = TopologyKind::kSpread;
     // Domains that are known, by name, and what counts there; not used for hosts.
     std::vector<std::string> names;
     std::vector<int32_t> counts;
@@ -97,7 +104,8 @@ class Topology {
   bool AnyOccupied(const Group& group, const model::NodeRequirement* pod_domains) const;
   bool MayBeFirst(const Group& group, LabelsId labels,
                   const model::NodeRequirement* pod_domains) const;
-  TopologyVerdict CheckHost(const Group& group, const ClassRules& rules, const Place& place) const;
+  TopologyVerdict CheckHost(const Group& group, const ClassRules& rules, const std::string& host,
+                            HostId host_id) const;
   ReqId CheckDomains(Group& group, const ClassRules& rules, const Place& place);
   ReqId NextSpread(Group& group, bool self, const model::NodeRequirement* pod,
                    const model::NodeRequirement* node);
