@@ -181,17 +181,19 @@ TopologyVerdict SolveRun::TryClaim(RunClass& of, uint32_t id) {
     among = &fewer;
   }
   const SetId base = algebra_.Add(claim.set, pods.demands.set);
-  // Without topology first: a no is final then.
-  if (!Filter(of, claim, *among, base, false, fit_, nullptr)) return TopologyVerdict::kNever;
   if (pods.volume_alternatives.empty()) {
     SetId narrowed = base;
     const TopologyVerdict verdict =
         Narrow(of, base, claim.from->taints, claim.host, host_id, true, narrowed, nullptr);
     if (verdict != TopologyVerdict::kYes) return verdict;
-    if (narrowed != base && !Filter(of, claim, *among, narrowed, false, fit_, nullptr))
-      return TopologyVerdict::kNotNow;
-    return Reserve(claim, fit_, nullptr) ? TopologyVerdict::kYes : TopologyVerdict::kNotNow;
+    if (Filter(of, claim, *among, narrowed, false, fit_, nullptr))
+      return Reserve(claim, fit_, nullptr) ? TopologyVerdict::kYes : TopologyVerdict::kNotNow;
+    // A no without what topology adds is final.
+    return narrowed == base || !Filter(of, claim, *among, base, false, fit_, nullptr)
+               ? TopologyVerdict::kNever
+               : TopologyVerdict::kNotNow;
   }
+  if (!Filter(of, claim, *among, base, false, fit_, nullptr)) return TopologyVerdict::kNever;
   for (const HostedSet& alternative : pods.volume_alternatives) {
     if (!algebra_.Compatible(base, alternative.set, true) ||
         !HostMeets(&claim.host, alternative.host)) {

@@ -85,7 +85,9 @@ class Topology {
     // Domains that are known, by name, and what counts there; not used for hosts.
     std::vector<std::string> names;
     std::vector<int32_t> counts;
-    std::vector<ReqId> only;  // "In this domain", kNoId until it is asked for
+    // While there are few domains: which of them a requirement allows, and "In these domains".
+    std::vector<std::pair<ReqId, uint64_t>> allowed;
+    std::vector<std::pair<uint64_t, ReqId>> in_these;
     // By HostId; claims come behind what exists. Grown when asked for.
     std::vector<int32_t> hosts;
     std::vector<bool> known_hosts;
@@ -107,12 +109,13 @@ class Topology {
   TopologyVerdict CheckHost(const Group& group, const ClassRules& rules, const std::string& host,
                             HostId host_id) const;
   ReqId CheckDomains(Group& group, const ClassRules& rules, const Place& place);
-  ReqId NextSpread(Group& group, bool self, const model::NodeRequirement* pod,
-                   const model::NodeRequirement* node);
-  ReqId NextAffinity(const Group& group, LabelsId labels, const model::NodeRequirement* pod,
-                     const model::NodeRequirement* node) const;
-  ReqId NextAntiAffinity(const Group& group, const model::NodeRequirement* pod,
-                         const model::NodeRequirement* node) const;
+  // With sets of domains as bits.
+  uint64_t Allowed(Group& group, ReqId requirement);
+  ReqId InThese(Group& group, uint64_t domains);
+  uint64_t NextSpread(const Group& group, bool self, uint64_t pod, uint64_t node) const;
+  uint64_t NextAffinity(const Group& group, LabelsId labels, uint64_t pod, uint64_t node) const;
+  // However many they are.
+  ReqId CheckManyDomains(const Group& group, const ClassRules& rules, const Place& place) const;
   const model::NodeRequirement* Requirement(SetId set, KeyId key) const;
   const std::vector<GroupIndex>& CountingGroups(LabelsId labels);
   const std::string& HostName(HostId host) const;
