@@ -131,13 +131,13 @@ Status Stage::Do(const Line& line) {
     auto parsed = TRY(autoscale::ParseFlags(flags_));
     scan_ = parsed.options.scan_interval;
     model_->agenda.RunDue();
-    numbers_ = std::make_unique<app::AutoscalerMetrics>(metrics_, parsed);
-    host_ = TRY(app::ModelHost::Create({.model = *model_,
-                                        .clock = clock_,
-                                        .plugins = plugins_,
-                                        .flags = std::move(parsed),
-                                        .log = log_,
-                                        .metrics = metrics_}));
+    numbers_ = std::make_unique<autoscale::AutoscalerMetrics>(metrics_, parsed);
+    host_ = TRY(whatif::ModelHost::Create({.model = *model_,
+                                           .clock = clock_,
+                                           .plugins = plugins_,
+                                           .flags = std::move(parsed),
+                                           .log = log_,
+                                           .metrics = metrics_}));
   }
   if (verb == "pass") {
     bought_.clear(), removed_.clear(), evicted_.clear(), events_.clear(), deleted_machines_.clear();
