@@ -4,6 +4,7 @@
 #pragma once
 
 #include "autoscale/plugins.h"
+#include "batch/plugin.h"
 #include "cloud/cloud.h"
 #include "cloud/node_groups.h"
 
@@ -13,6 +14,7 @@ namespace coppice::app {
 struct Plugins : autoscale::Plugins {
   cloud::CloudRegistry clouds{"cloud"};
   cloud::NodeGroupsRegistry node_groups{"node group provider"};
+  coppice::batch::PluginRegistry batch;
 };
 
 // Calls Register() of every plug-in folder that the build discovered. Generated.

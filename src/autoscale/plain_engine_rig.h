@@ -111,7 +111,7 @@ class PlainEngineRig : public testing::Test {
       owner.metadata.name = name;
       owner.metadata.namespace_ = "default";
       owner.spec.replicas = 1;
-      world_.replica_sets.Upsert(std::make_shared<const model::ReplicaSet>(std::move(owner)));
+      world_.Upsert(std::make_shared<const model::ReplicaSet>(std::move(owner)));
       pod.metadata.owner_references.push_back({.api_version = "apps/v1",
                                                .kind = "ReplicaSet",
                                                .name = name,

@@ -29,7 +29,8 @@ bool ObserveStage::IsActionable(Pass& pass, Observation& seen) {
 Status ObserveStage::List(Observation& seen) {
   parts_.nodes.Update();
   seen.as_of = parts_.still.Now();
-  auto budgets = drain::PdbTracker::Create(shared_.world.budgets.List());
+  auto budgets =
+      drain::PdbTracker::Create(shared_.world.objects<model::PodDisruptionBudget>().List());
   if (!budgets.ok()) {
     return InvalidArgument("failed to initialize RemainingPdbTracker: " +
                            budgets.status().message());
@@ -61,7 +62,8 @@ Status ObserveStage::MakeTemplates(Pass& pass) {
     return pods;
   };
   const std::vector<ListedNode>& nodes = parts_.nodes.nodes();
-  parts_.templates.Recompute(nodes, pods_of, shared_.world.daemon_sets.List(), pass.now);
+  parts_.templates.Recompute(nodes, pods_of, shared_.world.objects<model::DaemonSet>().List(),
+                             pass.now);
   if (!shared_.slots.node_info) return Status::Ok();
   auto processed =
       TRY(shared_.slots.node_info->Process(parts_.templates.all(), nodes, pass.View()));

@@ -89,7 +89,8 @@ expand::Surroundings ScaleUpStage::Around() {
   expand::Surroundings around;
   around.cluster_nodes = shared_.world.node_count();
   around.config_map = [this](std::string_view name, std::string_view key) -> Result<std::string> {
-    const auto map = shared_.world.config_maps.Find(shared_.options.namespace_, name);
+    const auto map =
+        shared_.world.objects<model::ConfigMap>().Find(shared_.options.namespace_, name);
     if (map == nullptr) return NotFound("there is no ConfigMap " + std::string(name));
     const std::string* text = map->data.Find(key);
     if (text == nullptr)

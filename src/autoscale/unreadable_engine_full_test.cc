@@ -96,7 +96,7 @@ TEST_F(UnreadableEngineTest, ANodeThatCannotBeReadStaysAndTakesNoPod) {
   auto owner = std::make_shared<model::ReplicaSet>();
   owner->metadata.name = "small";
   owner->metadata.namespace_ = "default";
-  world_.replica_sets.Upsert(owner);
+  world_.Upsert<model::ReplicaSet>(owner);
   SpoilNode("web-1");
   Assemble(args_, inline_, writer_);
   const auto report = TwoPasses();

@@ -44,9 +44,9 @@ constexpr std::array<FlagLine, kFlags> kFlagLines{{
     {"enabledHyperNodeGradient"},
 }};
 
-constexpr std::array<std::string_view, 8> kActions{
-    "enqueue", "allocate",    "backfill",    "preempt",
-    "reclaim", "gangpreempt", "gangreclaim", "shuffle"};
+constexpr std::array<std::string_view, 8> kActions{"enqueue",     "allocate", "backfill",
+                                                   "preempt",     "reclaim",  "gangpreempt",
+                                                   "gangreclaim", "shuffle"};
 
 // Type errors are collected and told together, as upstream does.
 class ConfReader {
@@ -186,9 +186,26 @@ std::string_view FirstDocument(std::string_view text) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     const bool marker = line == "---" || line.starts_with("--- ");
     if ((marker && content) || (line == "..." && content)) return text.substr(0, at);
-    content |= marker || (!Trim(line).empty() && !Trim(line).starts_with('#') &&
-                          !line.starts_with('%'));
+    content |=
+        marker || (!Trim(line).empty() && !Trim(line).starts_with('#') && !line.starts_with('%'));
     at = end + 1;
+  }
+  return text;
+}
+
+// White space as Go has it, that beyond ASCII included.
+std::string_view TrimGoSpace(std::string_view text) {
+  static constexpr std::array<std::string_view, 19> kWide{
+      "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+      "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+      "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
+  for (bool more = true; more;) {
+    text = Trim(text);
+    more = false;
+    for (const std::string_view space : kWide) {
+      if (text.starts_with(space)) text.remove_prefix(space.size()), more = true;
+      if (text.ends_with(space)) text.remove_suffix(space.size()), more = true;
+    }
   }
   return text;
 }
@@ -224,8 +241,8 @@ tiers:
 }
 
 Result<Conf> ParseConf(std::string_view text) {
-  const Node root = TRY(yaml::Parse(FirstDocument(text), "volcano-scheduler.conf",
-                                    yaml::Duplicates::kLastWins));
+  const Node root =
+      TRY(yaml::Parse(FirstDocument(text), "volcano-scheduler.conf", yaml::Duplicates::kLastWins));
   ConfReader reader;
   Conf conf = reader.Read(root);
   TRY(reader.status());
@@ -236,10 +253,10 @@ Result<Conf> ParseConf(std::string_view text) {
     }
   }
   for (const std::string& part : Split(reader.actions(), ',')) {
-    const std::string_view action = Trim(part);
+    const std::string_view action = TrimGoSpace(part);
     if (std::ranges::find(kActions, action) == kActions.end()) {
-      return NotFound("there is no action '" + std::string(action) + "'; there are: " +
-                      Join({kActions.begin(), kActions.end()}, ", "));
+      return NotFound("there is no action '" + std::string(action) +
+                      "'; there are: " + Join({kActions.begin(), kActions.end()}, ", "));
     }
     conf.actions.emplace_back(action);
   }

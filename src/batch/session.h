@@ -40,7 +40,7 @@ namespace coppice::batch {
 struct SessionInput {
   struct NodeEntry {
     std::shared_ptr<const model::Node> object;
-    cluster::NodeIndex index;      // in the snapshot
+    cluster::NodeIndex index;       // in the snapshot
     std::vector<NodeImage> images;  // only scores look at them; none is an answer
   };
   struct PodEntry {
@@ -85,6 +85,7 @@ class Session {
   const std::string& uid() const { return input_.uid; }
   TimePoint now() const { return input_.now; }
   const SessionInput& input() const { return input_; }
+  const std::vector<model::PodDisruptionBudget>& budgets() const { return input_.budgets; }
 
   const std::vector<NodeInfo*>& nodes() const { return node_list_; }
   NodeInfo* FindNode(std::string_view name) const;
@@ -96,6 +97,9 @@ class Session {
   const std::deque<Task>& tasks() const { return tasks_; }
   const Resource& total() const { return total_; }  // allocatable of all nodes
   KubeView& view() { return *view_; }
+  // Indexes of nodes, one after every change of one: who remembers something about nodes reads on
+  // from where it has stopped.
+  const std::vector<uint32_t>& changed_nodes() const { return changed_nodes_; }
 
   const Combine& ask() const { return combine_; }
   // Whether the first entry of this plug-in asks for a hierarchy.
@@ -103,8 +107,6 @@ class Session {
 
   // ---- For plug-ins, while they open.
   void AddEventHandler(EventHandler& handler) { handlers_.push_back(&handler); }
-  // Upstream's view follows placements only if somebody says so (KubeView); sane ones always.
-  void FollowPlacements() { view_followed_ = true; }
 
   // ---- For plug-ins, later.
   void RecordGroupEvent(const Job& job, std::string_view type, std::string_view reason,
@@ -142,8 +144,7 @@ class Session {
   std::string PhaseOf(const Job& job) const;
   void CloseJob(Job& job);
   void NotePodConditions(Job& job, const std::string& fit_error);
-  void NotePodCondition(const Task& task, const Job::SchedulingReason& reason,
-                        std::string message);
+  void NotePodCondition(const Task& task, const Job::SchedulingReason& reason, std::string message);
   void CloseQueues();
   void NoteEvent(std::string kind, std::string_view namespace_, std::string_view name,
                  std::string_view type, std::string_view reason, std::string message);
@@ -152,10 +153,10 @@ class Session {
   Options options_;
   SessionInput input_;
   std::unique_ptr<KubeView> view_;
-  bool view_followed_ = false;
 
   std::deque<NodeInfo> nodes_;
   std::vector<NodeInfo*> node_list_;
+  std::vector<uint32_t> changed_nodes_;
   std::unordered_map<std::string_view, NodeInfo*> node_by_name_;
   std::deque<QueueInfo> queues_;
   std::vector<QueueInfo*> queue_list_;

@@ -38,24 +38,23 @@ std::vector<cluster::PodPtr> PodsOf(const cluster::World& world) {
 }  // namespace
 
 ClusterDump::ClusterDump(const cluster::World& world) {
-  const cluster::Facts& facts = world.snapshot().facts();
   kinds_.push_back(Of(world.Nodes()));
   kinds_.push_back(Of(PodsOf(world)));
-  kinds_.push_back(Of(world.budgets.List()));
-  kinds_.push_back(Of(world.daemon_sets.List()));
-  kinds_.push_back(Of(world.replica_sets.List()));
-  kinds_.push_back(Of(world.replication_controllers.List()));
-  kinds_.push_back(Of(world.stateful_sets.List()));
-  kinds_.push_back(Of(world.jobs.List()));
-  kinds_.push_back(Of(facts.namespaces.List()));
-  kinds_.push_back(Of(facts.services.List()));
-  kinds_.push_back(Of(facts.claims.List()));
-  kinds_.push_back(Of(facts.volumes.List()));
-  kinds_.push_back(Of(facts.storage_classes.List()));
-  kinds_.push_back(Of(facts.csi_nodes.List()));
-  kinds_.push_back(Of(facts.csi_drivers.List()));
-  kinds_.push_back(Of(facts.storage_capacities.List()));
-  kinds_.push_back(Of(facts.volume_attachments.List()));
+  kinds_.push_back(Of(world.objects<model::PodDisruptionBudget>().List()));
+  kinds_.push_back(Of(world.objects<model::DaemonSet>().List()));
+  kinds_.push_back(Of(world.objects<model::ReplicaSet>().List()));
+  kinds_.push_back(Of(world.objects<model::ReplicationController>().List()));
+  kinds_.push_back(Of(world.objects<model::StatefulSet>().List()));
+  kinds_.push_back(Of(world.objects<model::Job>().List()));
+  kinds_.push_back(Of(world.objects<model::Namespace>().List()));
+  kinds_.push_back(Of(world.objects<model::Service>().List()));
+  kinds_.push_back(Of(world.objects<model::PersistentVolumeClaim>().List()));
+  kinds_.push_back(Of(world.objects<model::PersistentVolume>().List()));
+  kinds_.push_back(Of(world.objects<model::StorageClass>().List()));
+  kinds_.push_back(Of(world.objects<model::CsiNode>().List()));
+  kinds_.push_back(Of(world.objects<model::CsiDriver>().List()));
+  kinds_.push_back(Of(world.objects<model::CsiStorageCapacity>().List()));
+  kinds_.push_back(Of(world.objects<model::VolumeAttachment>().List()));
 }
 
 void ClusterDump::Next(std::string& text) {

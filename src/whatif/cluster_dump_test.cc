@@ -39,7 +39,7 @@ TEST(ClusterDumpTest, IsOneListOfEverything) {
   world.UpsertPod(APod("p"));
   model::Namespace space;
   space.metadata.name = "default";
-  world.snapshot().facts().namespaces.Upsert(space);
+  world.Upsert(std::make_shared<const model::Namespace>(space));
   ClusterDump dump(world);
   const auto json = nlohmann::json::parse(Whole(dump), nullptr, false);
   ASSERT_TRUE(json.is_object());

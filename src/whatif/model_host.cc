@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autoscale/restart_memory.h"
+#include "autoscale/view.h"
 
 namespace coppice::whatif {
 
@@ -17,9 +18,7 @@ ModelHost::~ModelHost() = default;
 Status ModelHost::Restart() {
   process_.reset();
   auto next = std::make_unique<Process>(parts_.seed + static_cast<uint64_t>(++starts_));
-  const autoscale::Options options = parts_.flags.options;
-  next->world = std::make_unique<cluster::World>(
-      [options](const model::Pod& pod) { return autoscale::Engine::Counts(options, pod); });
+  next->world = std::make_unique<cluster::World>(autoscale::ViewOf(parts_.flags.options));
   next->view = std::make_unique<sim::View>(parts_.model.cluster, *next->world);
   next->executor = std::make_unique<Executor>(parts_.clock);
   next->groups = TRY(cloud::CloudNodeGroups::Create(

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "autoscale/assembly.h"
+#include "autoscale/view.h"
 #include "base/fake_clock.h"
 #include "base/strings.h"
 #include "fit/scheduler_config.h"
@@ -60,9 +61,7 @@ class Simulation {
         log_(log),
         clock_(now),
         executor_(clock_),
-        world_([this](const model::Pod& pod) {
-          return autoscale::Engine::Counts(what_if_.flags.options, pod);
-        }) {
+        world_(autoscale::ViewOf(what_if_.flags.options)) {
     plan_.now = now;
   }
 

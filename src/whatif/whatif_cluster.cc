@@ -9,14 +9,9 @@ namespace coppice::whatif {
 
 namespace {
 
-template <class T, class Table>
-void LoadAll(const Listed<T>& objects, Table& table) {
-  for (const auto& object : objects) table.Upsert(object);
-}
-
 template <class T>
-void LoadFacts(const Listed<T>& objects, cluster::ObjectTable<T>& table) {
-  for (const auto& object : objects) table.Upsert(*object);
+void LoadAll(const Listed<T>& objects, cluster::World& world) {
+  for (const auto& object : objects) world.Upsert(object);
 }
 
 bool WaitsForANode(const model::Pod& pod) {
@@ -27,26 +22,22 @@ bool WaitsForANode(const model::Pod& pod) {
 }  // namespace
 
 void WhatIfCluster::Load(const ClusterObjects& objects) {
-  cluster::Facts& facts = world_.snapshot().facts();
-  LoadFacts(objects.namespaces, facts.namespaces);
-  LoadFacts(objects.claims, facts.claims);
-  LoadFacts(objects.volumes, facts.volumes);
-  LoadFacts(objects.storage_classes, facts.storage_classes);
-  LoadFacts(objects.csi_nodes, facts.csi_nodes);
-  LoadFacts(objects.csi_drivers, facts.csi_drivers);
-  LoadFacts(objects.storage_capacities, facts.storage_capacities);
-  LoadFacts(objects.volume_attachments, facts.volume_attachments);
-  LoadFacts(objects.services, facts.services);
-  LoadFacts(objects.replication_controllers, facts.replication_controllers);
-  LoadFacts(objects.replica_sets, facts.replica_sets);
-  LoadFacts(objects.stateful_sets, facts.stateful_sets);
-  LoadAll(objects.daemon_sets, world_.daemon_sets);
-  LoadAll(objects.replica_sets, world_.replica_sets);
-  LoadAll(objects.replication_controllers, world_.replication_controllers);
-  LoadAll(objects.stateful_sets, world_.stateful_sets);
-  LoadAll(objects.jobs, world_.jobs);
-  LoadAll(objects.budgets, world_.budgets);
-  LoadAll(objects.config_maps, world_.config_maps);
+  LoadAll(objects.namespaces, world_);
+  LoadAll(objects.claims, world_);
+  LoadAll(objects.volumes, world_);
+  LoadAll(objects.storage_classes, world_);
+  LoadAll(objects.csi_nodes, world_);
+  LoadAll(objects.csi_drivers, world_);
+  LoadAll(objects.storage_capacities, world_);
+  LoadAll(objects.volume_attachments, world_);
+  LoadAll(objects.services, world_);
+  LoadAll(objects.replication_controllers, world_);
+  LoadAll(objects.replica_sets, world_);
+  LoadAll(objects.stateful_sets, world_);
+  LoadAll(objects.daemon_sets, world_);
+  LoadAll(objects.jobs, world_);
+  LoadAll(objects.budgets, world_);
+  LoadAll(objects.config_maps, world_);
   for (const auto& node : objects.nodes) world_.UpsertNode(node);
   world_.UpsertPods(objects.pods);
 }

@@ -121,7 +121,7 @@ Status Stage::Do(const Line& line) {
     for (size_t at = text.find("\\n"); at != std::string::npos; at = text.find("\\n"))
       text.replace(at, 2, "\n");
     map.data[line.word(2)] = text;
-    model_->cluster.Upsert(&cluster::World::config_maps, std::move(map));
+    model_->cluster.Upsert(std::move(map));
     return Status::Ok();
   }
   if (verb == "at") return MoveTo(line.word(1));
