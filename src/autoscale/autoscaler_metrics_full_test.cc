@@ -38,7 +38,7 @@ const std::set<std::string> kReasonAndGpu = {"reason", "gpu_resource_name", "gpu
 // upstream has no series of them either while they are off: capacity_buffer_oldest_reconciliation_
 // timestamp_seconds, dra_node_template_resources_mismatch, max_node_skip_eval_duration_seconds,
 // node_removal_latency_seconds.
-const Families kUpstream = {
+const Families kUpstreamMetrics = {
     {"cluster_safe_to_autoscale", {"gauge", {}}},
     {"nodes_count", {"gauge", {"state"}}},
     {"node_groups_count", {"gauge", {"node_group_type"}}},
@@ -152,13 +152,13 @@ TEST_F(AutoscalerMetricsTest, ThePageHasUpstreamsFamiliesAndNoOthers) {
 
   const std::string page = metrics_.Render();
   const Families are = FamiliesOf(page);
-  for (const auto& [name, family] : kUpstream) {
+  for (const auto& [name, family] : kUpstreamMetrics) {
     const auto found = are.find(name);
     ASSERT_NE(found, are.end()) << name << " is missing";
     EXPECT_EQ(found->second, family) << name;
   }
   for (const auto& [name, family] : are)
-    EXPECT_TRUE(kUpstream.contains(name)) << name << " is not upstream's";
+    EXPECT_TRUE(kUpstreamMetrics.contains(name)) << name << " is not upstream's";
   EXPECT_THAT(page, HasSubstr("cluster_autoscaler_scaled_up_gpu_nodes_total{gpu_name=\"a100\","
                               "gpu_resource_name=\"nvidia.com/gpu\"} 1"));
   EXPECT_THAT(page, HasSubstr("namespace_count=\"6-10\""));

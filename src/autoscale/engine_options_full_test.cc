@@ -41,9 +41,9 @@ class HeldWorkers final : public Workers {
 };
 
 // An API server that takes two seconds for a change, which is in the model when it answers.
-class SlowWriter final : public cluster::Writer {
+class WaitingWriter final : public cluster::Writer {
  public:
-  SlowWriter(Executor& executor, cluster::World& world) : executor_(executor), world_(world) {}
+  WaitingWriter(Executor& executor, cluster::World& world) : executor_(executor), world_(world) {}
   Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override {
     co_await executor_.Sleep(seconds(2));
     model::Node changed = *world_.FindNode(node);
@@ -198,7 +198,7 @@ TEST_F(EngineOptionsTest, TpusAreNoReasonAgainstANode) {
 }
 
 TEST_F(EngineOptionsTest, AMachineThatTheProviderDoesNotCallTheGroupsIsNotDeleted) {
-  SlowWriter slow(executor_, world_);  // the mark is in the view, so that no other fuse holds
+  WaitingWriter slow(executor_, world_);  // the mark is in the view, so that no other fuse holds
   BeginDeletion({}, slow);
   groups_.Map("fake://web-1", "somebody-elses");
   executor_.RunFor(std::chrono::minutes(1));
@@ -217,14 +217,14 @@ TEST_F(EngineOptionsTest, WithoutFusesUpstreamsTrustIsKept) {
 
 // Tainting takes two seconds: twice that is waited for, instead of five.
 TEST_F(EngineOptionsTest, TheWaitAfterATaintCanFollowTheApiServer) {
-  SlowWriter slow(executor_, world_);
+  WaitingWriter slow(executor_, world_);
   BeginDeletion({"--dynamic-node-delete-delay-after-taint-enabled"}, slow);
   executor_.RunFor(std::chrono::milliseconds(4'500));
   EXPECT_EQ(CallsOf("Delete"), 1U);
 }
 
 TEST_F(EngineOptionsTest, ByDefaultTheWaitIsFixed) {
-  SlowWriter slow(executor_, world_);
+  WaitingWriter slow(executor_, world_);
   BeginDeletion({}, slow);
   executor_.RunFor(std::chrono::milliseconds(4'500));
   EXPECT_EQ(CallsOf("Delete"), 0U);

@@ -16,7 +16,7 @@ constexpr Duration kBetweenHasty = std::chrono::milliseconds(500);
 // Passes that are hastened by changes leave at least so much of the thread to others.
 constexpr int kPauseOfPass = 10;
 
-const model::PodCondition* Scheduled(const model::Pod& pod) {
+const model::PodCondition* PodScheduled(const model::Pod& pod) {
   const auto it =
       std::ranges::find(pod.status.conditions, "PodScheduled", &model::PodCondition::type);
   return it == pod.status.conditions.end() ? nullptr : &*it;
@@ -36,7 +36,7 @@ LoopTrigger::LoopTrigger(const FlagValues& flags)
 
 bool LoopTrigger::PodSeen(const model::Pod& pod, TimePoint now) {
   if (!frequent_) return false;
-  const model::PodCondition* condition = Scheduled(pod);
+  const model::PodCondition* condition = PodScheduled(pod);
   std::string key = pod.metadata.uid;
   if (condition != nullptr && condition->status == "False" &&
       condition->reason == "Unschedulable") {

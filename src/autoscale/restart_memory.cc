@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 // Longer texts of errors are cut: there may be many groups.
 constexpr size_t kMaxText = 200;
 
-std::string Cut(const std::string& text) {
+std::string CutReason(const std::string& text) {
   size_t size = std::min(text.size(), kMaxText);
   // Not within a character.
   while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80)
@@ -25,7 +25,7 @@ std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-int64_t Seconds(TimePoint time) {
+int64_t MemorySeconds(TimePoint time) {
   return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
@@ -46,20 +46,20 @@ std::string Text(const Json& object, const char* key) {
 
 Json ToJson(const GroupBackoff::Entry& entry) {
   return {{"for", std::chrono::duration_cast<std::chrono::seconds>(entry.duration).count()},
-          {"until", Seconds(entry.until)},
-          {"failed", Seconds(entry.last_failure)},
+          {"until", MemorySeconds(entry.until)},
+          {"failed", MemorySeconds(entry.last_failure)},
           {"outOfStock", entry.why.error_class == cloud::ErrorClass::kOutOfResources},
-          {"code", Cut(entry.why.code)},
-          {"message", Cut(entry.why.message)}};
+          {"code", CutReason(entry.why.code)},
+          {"message", CutReason(entry.why.message)}};
 }
 
 }  // namespace
 
 MemoryText FormatMemory(const Memory& memory, size_t max_bytes) {
-  Json json = {{"written", Seconds(memory.written)},
-               {"scaledUp", Seconds(memory.last_scale_up)},
-               {"scaledDown", Seconds(memory.last_delete)},
-               {"scaleDownFailed", Seconds(memory.last_failure)},
+  Json json = {{"written", MemorySeconds(memory.written)},
+               {"scaledUp", MemorySeconds(memory.last_scale_up)},
+               {"scaledDown", MemorySeconds(memory.last_delete)},
+               {"scaleDownFailed", MemorySeconds(memory.last_failure)},
                {"backoffs", Json::object()}};
   using Entry = GroupBackoff::Entries::value_type;
   std::vector<const Entry*> longest;

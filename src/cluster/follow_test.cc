@@ -18,22 +18,22 @@ struct Gang {  // a kind that one engine knows and nobody here
 };
 
 template <class T>
-std::shared_ptr<const T> Named(const std::string& name) {
+std::shared_ptr<const T> FollowedNamed(const std::string& name) {
   T object;
   object.metadata.name = name;
   return std::make_shared<const T>(std::move(object));
 }
 
-NodePtr ANode(const std::string& name) {
-  model::Node node = *Named<model::Node>(name);
+NodePtr FollowedNode(const std::string& name) {
+  model::Node node = *FollowedNamed<model::Node>(name);
   node.metadata.uid = name;
   node.metadata.labels["zone"] = name;
   node.status.allocatable["cpu"] = model::Quantity::FromMillis(4'000);
   return std::make_shared<const model::Node>(std::move(node));
 }
 
-PodPtr APod(const std::string& name, const std::string& node, int priority = 0) {
-  model::Pod pod = *Named<model::Pod>(name);
+PodPtr FollowedPod(const std::string& name, const std::string& node, int priority = 0) {
+  model::Pod pod = *FollowedNamed<model::Pod>(name);
   pod.metadata.labels["app"] = name.substr(0, 2);
   pod.spec.node_name = node;
   pod.spec.priority = priority;
@@ -51,15 +51,15 @@ std::vector<std::string> PodNames(const World& world) {
 
 TEST(WorldHoldTest, EveryKindWaitsForTheEndOfThePlan) {
   World world;
-  world.Upsert(Named<model::PodDisruptionBudget>("early"));
+  world.Upsert(FollowedNamed<model::PodDisruptionBudget>("early"));
   world.Hold();
-  world.UpsertNode(ANode("n"));
-  world.UpsertPod(APod("p", "n"));
-  world.Upsert(Named<model::PodDisruptionBudget>("late"));
+  world.UpsertNode(FollowedNode("n"));
+  world.UpsertPod(FollowedPod("p", "n"));
+  world.Upsert(FollowedNamed<model::PodDisruptionBudget>("late"));
   world.Erase<model::PodDisruptionBudget>("", "early");
-  world.Upsert(Named<model::ReplicaSet>("rs"));
-  world.Upsert(Named<model::Namespace>("ns"));
-  world.Upsert(Named<Gang>("gang"));
+  world.Upsert(FollowedNamed<model::ReplicaSet>("rs"));
+  world.Upsert(FollowedNamed<model::Namespace>("ns"));
+  world.Upsert(FollowedNamed<Gang>("gang"));
   EXPECT_NE(world.objects<model::PodDisruptionBudget>().Find("early"), nullptr);
   EXPECT_EQ(world.objects<model::PodDisruptionBudget>().size(), 1u);
   EXPECT_EQ(world.objects<model::ReplicaSet>().size(), 0u);
@@ -80,7 +80,7 @@ TEST(WorldHoldTest, AnOpenForkHoldsFactsBack) {
   World world;
   {
     const auto fork = world.snapshot().Fork();
-    world.Upsert(Named<model::StorageClass>("fast"));
+    world.Upsert(FollowedNamed<model::StorageClass>("fast"));
     EXPECT_EQ(world.facts().storage_classes.size(), 0u);
     EXPECT_TRUE(world.behind());
   }
@@ -90,11 +90,11 @@ TEST(WorldHoldTest, AnOpenForkHoldsFactsBack) {
 
 TEST(FollowTest, WhoFollowsKnowsWhatTheLeaderKnowsAndHearsWhatItHears) {
   World leader;
-  leader.UpsertNode(ANode("n"));
-  for (const char* name : {"b", "a"}) leader.UpsertPod(APod(name, "n"));
-  leader.Upsert(Named<Gang>("gang"));
+  leader.UpsertNode(FollowedNode("n"));
+  for (const char* name : {"b", "a"}) leader.UpsertPod(FollowedPod(name, "n"));
+  leader.Upsert(FollowedNamed<Gang>("gang"));
   leader.Hold();
-  leader.UpsertPod(APod("waits", ""));
+  leader.UpsertPod(FollowedPod("waits", ""));
   World replica;
   replica.Follow(leader);
   EXPECT_THAT(PodNames(replica), ElementsAre("b", "a", "waits"));  // the newest, as listed
@@ -112,12 +112,12 @@ TEST(FollowTest, EachHoldsOnItsOwnAccount) {
   World replica;
   replica.Follow(leader);
   replica.Hold();
-  leader.UpsertNode(ANode("n"));
+  leader.UpsertNode(FollowedNode("n"));
   EXPECT_EQ(leader.node_count(), 1u);
   EXPECT_EQ(replica.node_count(), 0u);
   {
     const auto fork = leader.snapshot().Fork();  // somebody else plans meanwhile
-    leader.UpsertNode(ANode("m"));
+    leader.UpsertNode(FollowedNode("m"));
     replica.ApplyHeld();
     EXPECT_EQ(leader.node_count(), 1u);
     EXPECT_EQ(replica.node_count(), 2u);
@@ -131,8 +131,8 @@ TEST(FollowTest, EachCountsThePodsThatItSaysAndAllKnowWhoHoldsANode) {
   World leader({.counts = [](const model::Pod& pod) { return pod.spec.priority >= 0; }});
   World replica;
   replica.Follow(leader);
-  leader.UpsertNode(ANode("n"));
-  leader.UpsertPod(APod("idler", "n", -10));
+  leader.UpsertNode(FollowedNode("n"));
+  leader.UpsertPod(FollowedPod("idler", "n", -10));
   EXPECT_EQ(leader.snapshot().pod_count(), 0u);
   EXPECT_EQ(replica.snapshot().pod_count(), 1u);
   ASSERT_TRUE(leader.held_nodes().Hold("n", "n", "autoscale").ok());
@@ -145,11 +145,11 @@ TEST(FollowTest, EitherMayGoFirst) {
     World replica;
     replica.Follow(*leader);
   }
-  leader->UpsertNode(ANode("n"));
+  leader->UpsertNode(FollowedNode("n"));
   World replica;
   replica.Follow(*leader);
   leader.reset();
-  replica.UpsertNode(ANode("m"));  // on its own now
+  replica.UpsertNode(FollowedNode("m"));  // on its own now
   EXPECT_EQ(replica.node_count(), 2u);
 }
 
@@ -164,7 +164,7 @@ TEST(FollowTest, ConvergesUnderAnyHistory) {
     const std::string pod = "p" + std::to_string(rng.Below(40));
     switch (rng.Below(8)) {
       case 0:
-        leader.UpsertNode(ANode(node));
+        leader.UpsertNode(FollowedNode(node));
         break;
       case 1:
         leader.DeleteNode(node);
@@ -182,7 +182,8 @@ TEST(FollowTest, ConvergesUnderAnyHistory) {
         rng.Chance(0.5) ? leader.Hold() : leader.ApplyHeld();
         break;
       default:
-        leader.UpsertPod(APod(pod, rng.Chance(0.3) ? "" : node, static_cast<int>(rng.Below(3))));
+        leader.UpsertPod(
+            FollowedPod(pod, rng.Chance(0.3) ? "" : node, static_cast<int>(rng.Below(3))));
     }
   }
   leader.ApplyHeld();
@@ -194,17 +195,17 @@ TEST(FollowTest, ConvergesUnderAnyHistory) {
 
 TEST(SnapshotCopyTest, IsTheSameAndNeitherHearsOfTheOther) {
   World world;
-  for (const char* name : {"n", "m"}) world.UpsertNode(ANode(name));
+  for (const char* name : {"n", "m"}) world.UpsertNode(FollowedNode(name));
   for (int i = 0; i < 30; ++i)
-    world.UpsertPod(APod("p" + std::to_string(i), i % 3 == 0 ? "" : i % 3 == 1 ? "n" : "m"));
+    world.UpsertPod(FollowedPod("p" + std::to_string(i), i % 3 == 0 ? "" : i % 3 == 1 ? "n" : "m"));
   Snapshot& original = world.snapshot();
   const std::string before = SnapshotInspector::Nodes(original);
   const auto copy = original.Copy();
   EXPECT_EQ(SnapshotInspector::Nodes(*copy), before);
   // Both intern shapes that the other has not seen, into what they share.
-  const PodIndex planned = copy->AddPod(*APod("x", "", 7), copy->FindNode("n"));
-  world.UpsertPod(APod("y", "m", 9));
-  const PodIndex late = copy->AddPod(*APod("z", "", 9), copy->FindNode("m"));
+  const PodIndex planned = copy->AddPod(*FollowedPod("x", "", 7), copy->FindNode("n"));
+  world.UpsertPod(FollowedPod("y", "m", 9));
+  const PodIndex late = copy->AddPod(*FollowedPod("z", "", 9), copy->FindNode("m"));
   EXPECT_EQ(copy->resources().free(kCpuColumn)[copy->FindNode("m")], 4'000 - 10 * 100 - 109);
   EXPECT_EQ(original.resources().free(kCpuColumn)[original.FindNode("m")], 4'000 - 10 * 100 - 109);
   original.Renumber();  // what one forgets the other still has

@@ -11,7 +11,7 @@ namespace {
 using Change = std::function<void(model::Pod&)>;
 using PodPtr = std::shared_ptr<const model::Pod>;
 
-model::Pod APod() {
+model::Pod InternedPod() {
   model::Pod pod;
   pod.metadata.namespace_ = "default";
   pod.metadata.labels["app"] = "web";
@@ -66,12 +66,12 @@ std::vector<Change> Changes() {
 
 TEST(InternerTest, APodThatFollowsOneLikeItHasItsIdsAndOneThatDiffersHasNot) {
   Interner interner;
-  const PodPtr plain = std::make_shared<const model::Pod>(APod());
+  const PodPtr plain = std::make_shared<const model::Pod>(InternedPod());
   const PodIds known = interner.Ids(plain);
-  EXPECT_EQ(Tied(interner.Ids(std::make_shared<const model::Pod>(APod()))), Tied(known));
+  EXPECT_EQ(Tied(interner.Ids(std::make_shared<const model::Pod>(InternedPod()))), Tied(known));
   const std::vector<Change> changes = Changes();
   for (size_t i = 0; i < changes.size(); ++i) {
-    auto pod = std::make_shared<model::Pod>(APod());
+    auto pod = std::make_shared<model::Pod>(InternedPod());
     changes[i](*pod);
     interner.Ids(plain);  // the last one
     const PodIds after = interner.Ids(PodPtr(pod));
@@ -85,8 +85,8 @@ TEST(InternerTest, APodThatFollowsOneLikeItHasItsIdsAndOneThatDiffersHasNot) {
 
 TEST(InternerTest, WhatDecidesNothingMakesNoOtherIds) {
   Interner interner({.eviction_annotations = {{"cluster-autoscaler.kubernetes.io/"}}});
-  const PodIds known = interner.Ids(std::make_shared<const model::Pod>(APod()));
-  auto pod = std::make_shared<model::Pod>(APod());
+  const PodIds known = interner.Ids(std::make_shared<const model::Pod>(InternedPod()));
+  auto pod = std::make_shared<model::Pod>(InternedPod());
   pod->metadata.name = "another";
   pod->metadata.uid = "another";
   pod->metadata.creation_timestamp = model::Time{TimePoint(std::chrono::hours(1))};
@@ -100,9 +100,9 @@ TEST(InternerTest, WhatDecidesNothingMakesNoOtherIds) {
 TEST(InternerTest, AnnotationsThatAnyEngineNamesTellPodsApart) {
   const auto differs = [](const Marks& marks, const char* annotation) {
     Interner interner(marks);
-    auto pod = std::make_shared<model::Pod>(APod());
+    auto pod = std::make_shared<model::Pod>(InternedPod());
     const EvictionId plain = interner.Ids(PodPtr(pod)).eviction;
-    auto said = std::make_shared<model::Pod>(APod());
+    auto said = std::make_shared<model::Pod>(InternedPod());
     said->metadata.annotations[annotation] = "true";
     return interner.Ids(PodPtr(said)).eviction != plain;
   };

@@ -10,7 +10,7 @@ namespace {
 
 const model::Time kThen{TimePoint(std::chrono::hours(500'000))};
 
-std::shared_ptr<model::Node> ANode(const std::string& name) {
+std::shared_ptr<model::Node> NumberedNode(const std::string& name) {
   auto node = std::make_shared<model::Node>();
   node->metadata.name = name;
   node->metadata.labels["zone"] = "a";
@@ -43,7 +43,7 @@ model::PodAffinityTerm AwayFrom(const std::string& app) {
 
 TEST(RenumberTest, WhatIsInternedStaysInProportionToWhatLives) {
   World world;
-  world.UpsertNode(ANode("n"));
+  world.UpsertNode(NumberedNode("n"));
   for (int job = 0; job < 20'000; ++job) {
     auto pod = AJobsPod(job, 0, "n");
     world.UpsertPod(pod);
@@ -61,14 +61,14 @@ TEST(RenumberTest, WhatIsInternedStaysInProportionToWhatLives) {
 
 TEST(RenumberTest, PodsThatOnlyComeAreNotGoneThroughAgainAndAgain) {
   World world;
-  world.UpsertNode(ANode("n"));
+  world.UpsertNode(NumberedNode("n"));
   for (int job = 0; job < 20'000; ++job) world.UpsertPod(AJobsPod(job, 0, "n"));
   EXPECT_EQ(world.snapshot().id_epoch(), 1);
 }
 
 TEST(RenumberTest, LaterPodsOfAKindThatLivesGetItsIds) {
   Snapshot snapshot;
-  const NodeIndex node = MUST(snapshot.AddNode(*ANode("n")));
+  const NodeIndex node = MUST(snapshot.AddNode(*NumberedNode("n")));
   const PodIndex dead = snapshot.AddPod(*AJobsPod(1, 0, "n"), node);
   auto object = AJobsPod(2, 0, "n");
   object->spec.volumes = {{.name = "v", .claim_name = "data"}};
@@ -105,7 +105,7 @@ TEST(RenumberTest, LaterPodsOfAKindThatLivesGetItsIds) {
 
 TEST(RenumberTest, PodsThatKeepOthersAwayStillDo) {
   Snapshot snapshot;
-  const NodeIndex node = MUST(snapshot.AddNode(*ANode("n")));
+  const NodeIndex node = MUST(snapshot.AddNode(*NumberedNode("n")));
   const PodIndex dead = snapshot.AddPod(*AJobsPod(1, 0, "n"), node);
   auto object = AJobsPod(2, 0, "n");
   object->metadata.labels["app"] = "web";
@@ -131,7 +131,7 @@ model::Taint GoingSince(const std::string& seconds) {
 TEST(RenumberTest, NodesThatAreDeletedAtDifferentTimesHaveOneShape) {
   World world(TimedTaints());
   for (const char* name : {"a", "b"}) {
-    auto node = ANode(name);
+    auto node = NumberedNode(name);
     node->spec.taints = {GoingSince(name[0] == 'a' ? "1700000000" : "1700000060"),
                          {.key = "DeletionCandidateOfClusterAutoscaler",
                           .value = name[0] == 'a' ? "1699999000" : "1699999001",
@@ -159,7 +159,7 @@ TEST(RenumberTest, APodThatToleratesADeletionOfOneSecondIsTakenAtItsWord) {
   for (const Row& row : rows) {
     World world(TimedTaints());
     for (const char* name : {"a", "b"}) {
-      auto node = ANode(name);
+      auto node = NumberedNode(name);
       node->spec.taints = {GoingSince(name[0] == 'a' ? "1700000000" : "1700000060")};
       world.UpsertNode(node);
     }
@@ -179,7 +179,7 @@ TEST(RenumberTest, APodThatToleratesADeletionOfOneSecondIsTakenAtItsWord) {
 TEST(RenumberTest, ShapesOfNodesThatKeepChangingAreForgotten) {
   World world;
   for (int i = 0; i < 5'000; ++i) {
-    auto node = ANode("n");
+    auto node = NumberedNode("n");
     node->metadata.labels["generation"] = std::to_string(i);
     world.UpsertNode(node);
   }

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-NodePtr ANode(const std::string& name) {
+NodePtr WorldNode(const std::string& name) {
   model::Node node;
   node.metadata.name = name;
   node.status.allocatable["cpu"] = model::Quantity::FromMillis(4'000);
@@ -19,8 +19,8 @@ NodePtr ANode(const std::string& name) {
   return std::make_shared<const model::Node>(std::move(node));
 }
 
-PodPtr APod(const std::string& name, const std::string& node = "",
-            const std::string& nominated = "") {
+PodPtr WorldPod(const std::string& name, const std::string& node = "",
+                const std::string& nominated = "") {
   model::Pod pod;
   pod.metadata.name = name;
   pod.metadata.namespace_ = "default";
@@ -32,7 +32,7 @@ PodPtr APod(const std::string& name, const std::string& node = "",
   return std::make_shared<const model::Pod>(std::move(pod));
 }
 
-std::vector<std::string> Names(const std::vector<const World::PodEntry*>& entries) {
+std::vector<std::string> NodeNames(const std::vector<const World::PodEntry*>& entries) {
   std::vector<std::string> names;
   for (const auto* entry : entries) names.push_back(entry->pod->metadata.name);
   return names;
@@ -48,49 +48,49 @@ std::vector<std::string> OnNode(const World& world, std::string_view node) {
 
 TEST(WorldTest, NewPodsComeLastAndAnUpdateKeepsItsPlace) {
   World world;
-  for (const char* name : {"a", "b", "c"}) world.UpsertPod(APod(name));
-  world.UpsertPod(APod("a"));
-  EXPECT_THAT(Names(world.Unbound()), ElementsAre("a", "b", "c"));
+  for (const char* name : {"a", "b", "c"}) world.UpsertPod(WorldPod(name));
+  world.UpsertPod(WorldPod("a"));
+  EXPECT_THAT(NodeNames(world.Unbound()), ElementsAre("a", "b", "c"));
   world.DeletePod("default", "b");
-  world.UpsertPod(APod("b"));
-  EXPECT_THAT(Names(world.Unbound()), ElementsAre("a", "c", "b"));
-  EXPECT_THAT(Names(world.Pods()), ElementsAre("a", "c", "b"));
+  world.UpsertPod(WorldPod("b"));
+  EXPECT_THAT(NodeNames(world.Unbound()), ElementsAre("a", "c", "b"));
+  EXPECT_THAT(NodeNames(world.Pods()), ElementsAre("a", "c", "b"));
   EXPECT_EQ(world.pod_count(), 3u);
 }
 
 TEST(WorldTest, APodThatIsBoundLeavesTheUnboundOnesAndMayComeBackToItsPlace) {
   World world;
-  world.UpsertNode(ANode("n"));
-  for (const char* name : {"a", "b", "c"}) world.UpsertPod(APod(name));
-  world.UpsertPod(APod("b", "n"));
-  EXPECT_THAT(Names(world.Unbound()), ElementsAre("a", "c"));
-  EXPECT_THAT(Names(world.BoundTo("n")), ElementsAre("b"));
-  world.UpsertPod(APod("b"));
-  EXPECT_THAT(Names(world.Unbound()), ElementsAre("a", "b", "c"));
+  world.UpsertNode(WorldNode("n"));
+  for (const char* name : {"a", "b", "c"}) world.UpsertPod(WorldPod(name));
+  world.UpsertPod(WorldPod("b", "n"));
+  EXPECT_THAT(NodeNames(world.Unbound()), ElementsAre("a", "c"));
+  EXPECT_THAT(NodeNames(world.BoundTo("n")), ElementsAre("b"));
+  world.UpsertPod(WorldPod("b"));
+  EXPECT_THAT(NodeNames(world.Unbound()), ElementsAre("a", "b", "c"));
   EXPECT_THAT(world.BoundTo("n"), IsEmpty());
   EXPECT_THAT(OnNode(world, "n"), IsEmpty());
 }
 
 TEST(WorldTest, PodsWaitForANodeThatIsNotThereYet) {
   World world;
-  world.UpsertPod(APod("late", "n"));
-  world.UpsertPod(APod("later", "n"));
-  world.UpsertPod(APod("gone", "n"));
+  world.UpsertPod(WorldPod("late", "n"));
+  world.UpsertPod(WorldPod("later", "n"));
+  world.UpsertPod(WorldPod("gone", "n"));
   world.DeletePod("default", "gone");
-  world.UpsertNode(ANode("n"));
+  world.UpsertNode(WorldNode("n"));
   EXPECT_THAT(OnNode(world, "n"), ElementsAre("late", "later"));
   world.DeleteNode("n");
-  EXPECT_THAT(Names(world.BoundTo("n")), ElementsAre("late", "later"));
-  world.UpsertNode(ANode("n"));
+  EXPECT_THAT(NodeNames(world.BoundTo("n")), ElementsAre("late", "later"));
+  world.UpsertNode(WorldNode("n"));
   EXPECT_THAT(OnNode(world, "n"), ElementsAre("late", "later"));
 }
 
 TEST(WorldTest, ANodeListsBoundPodsThenNominatedOnesThenPlannedOnes) {
   World world;
-  world.UpsertNode(ANode("n"));
-  world.UpsertPod(APod("nominated", "", "n"));
-  world.UpsertPod(APod("pending"));
-  world.UpsertPod(APod("bound", "n"));
+  world.UpsertNode(WorldNode("n"));
+  world.UpsertPod(WorldPod("nominated", "", "n"));
+  world.UpsertPod(WorldPod("pending"));
+  world.UpsertPod(WorldPod("bound", "n"));
   const auto fork = world.snapshot().Fork();
   const PodIndex pending = world.Unbound()[1]->index;
   world.snapshot().Place(pending, world.snapshot().FindNode("n"));
@@ -99,48 +99,48 @@ TEST(WorldTest, ANodeListsBoundPodsThenNominatedOnesThenPlannedOnes) {
 
 TEST(WorldTest, AChangeThatComesDuringAForkWaits) {
   World world;
-  world.UpsertNode(ANode("n"));
+  world.UpsertNode(WorldNode("n"));
   {
     const auto fork = world.snapshot().Fork();
-    world.UpsertPod(APod("a", "n"));
+    world.UpsertPod(WorldPod("a", "n"));
     world.DeleteNode("n");
-    world.UpsertNode(ANode("m"));
+    world.UpsertNode(WorldNode("m"));
     EXPECT_EQ(world.pod_count(), 0u);
     EXPECT_EQ(world.node_count(), 1u);
   }
   world.ApplyHeld();
   EXPECT_EQ(world.FindNode("n"), nullptr);
   EXPECT_NE(world.FindNode("m"), nullptr);
-  EXPECT_THAT(Names(world.BoundTo("n")), ElementsAre("a"));
+  EXPECT_THAT(NodeNames(world.BoundTo("n")), ElementsAre("a"));
 }
 
 TEST(WorldTest, AChangeThatComesDuringAHoldWaitsToo) {
   World world;
-  world.UpsertNode(ANode("n"));
-  world.UpsertPod(APod("a"));
+  world.UpsertNode(WorldNode("n"));
+  world.UpsertPod(WorldPod("a"));
   world.Hold();
   EXPECT_FALSE(world.behind());
-  world.UpsertPod(APod("a", "n"));
+  world.UpsertPod(WorldPod("a", "n"));
   EXPECT_TRUE(world.behind());
-  EXPECT_THAT(Names(world.Unbound()), ElementsAre("a"));
+  EXPECT_THAT(NodeNames(world.Unbound()), ElementsAre("a"));
   world.ApplyHeld();
   EXPECT_FALSE(world.behind());
-  EXPECT_THAT(Names(world.BoundTo("n")), ElementsAre("a"));
+  EXPECT_THAT(NodeNames(world.BoundTo("n")), ElementsAre("a"));
   world.DeletePod("default", "a");
   EXPECT_EQ(world.pod_count(), 0u);
 }
 
 TEST(WorldTest, WhatDoesNotCountIsListedButTakesNoRoom) {
   World world({.counts = [](const model::Pod& pod) { return pod.status.phase != "Succeeded"; }});
-  world.UpsertNode(ANode("n"));
-  world.UpsertPod(APod("a", "n"));
+  world.UpsertNode(WorldNode("n"));
+  world.UpsertPod(WorldPod("a", "n"));
   const NodeIndex node = world.snapshot().FindNode("n");
   EXPECT_EQ(world.snapshot().resources().free(kCpuColumn)[node], 3'900);
-  model::Pod done = *APod("a", "n");
+  model::Pod done = *WorldPod("a", "n");
   done.status.phase = "Succeeded";
   world.UpsertPod(std::make_shared<const model::Pod>(done));
   EXPECT_EQ(world.snapshot().resources().free(kCpuColumn)[node], 4'000);
-  EXPECT_THAT(Names(world.BoundTo("n")), ElementsAre("a"));
+  EXPECT_THAT(NodeNames(world.BoundTo("n")), ElementsAre("a"));
   EXPECT_EQ(world.EntryOf(0), nullptr);
 }
 
@@ -148,7 +148,7 @@ TEST(WorldTest, WhatDoesNotCountIsListedButTakesNoRoom) {
 TEST(WorldTest, ListsAreThoseOfAPlainListUnderAnyHistory) {
   SeededRng rng(11);
   World world;
-  for (const char* name : {"n0", "n1", "n2"}) world.UpsertNode(ANode(name));
+  for (const char* name : {"n0", "n1", "n2"}) world.UpsertNode(WorldNode(name));
   struct Known {
     std::string name;
     std::string node;
@@ -162,7 +162,7 @@ TEST(WorldTest, ListsAreThoseOfAPlainListUnderAnyHistory) {
       if (known != plain.end()) plain.erase(known);
     } else {
       const std::string node = rng.Chance(0.4) ? "" : "n" + std::to_string(rng.Below(4));
-      world.UpsertPod(APod(name, node));
+      world.UpsertPod(WorldPod(name, node));
       known == plain.end() ? plain.push_back({name, node}) : void(known->node = node);
     }
   }
@@ -172,7 +172,7 @@ TEST(WorldTest, ListsAreThoseOfAPlainListUnderAnyHistory) {
       if (pod.node == node) expected.push_back(pod.name);
     }
     const bool unbound = std::string_view(node).empty();
-    EXPECT_EQ(Names(unbound ? world.Unbound() : world.BoundTo(node)), expected);
+    EXPECT_EQ(NodeNames(unbound ? world.Unbound() : world.BoundTo(node)), expected);
     if (!unbound && world.FindNode(node)) {
       EXPECT_EQ(OnNode(world, node), expected);
     }
@@ -181,12 +181,12 @@ TEST(WorldTest, ListsAreThoseOfAPlainListUnderAnyHistory) {
 
 TEST(WorldTest, AnIndexThatAPlanUsesAgainDoesNotInheritAPlaceOnTheNode) {
   World world;
-  world.UpsertNode(ANode("n"));
-  for (const char* name : {"a", "b", "c"}) world.UpsertPod(APod(name, "n"));
+  world.UpsertNode(WorldNode("n"));
+  for (const char* name : {"a", "b", "c"}) world.UpsertPod(WorldPod(name, "n"));
   world.DeletePod("default", "a");
   const auto fork = world.snapshot().Fork();
   const NodeIndex node = world.snapshot().FindNode("n");
-  const PodIndex planned = world.snapshot().AddPod(*APod("planned"), node);
+  const PodIndex planned = world.snapshot().AddPod(*WorldPod("planned"), node);
   EXPECT_EQ(world.EntryOf(planned), nullptr);
   EXPECT_THAT(OnNode(world, "n"), ElementsAre("b", "c", "planned"));
 }
@@ -195,12 +195,12 @@ TEST(WorldTest, AListOfPodsIsTheSameAsOneByOne) {
   World one;
   World all;
   std::vector<PodPtr> pods;
-  for (int i = 0; i < 20; ++i) pods.push_back(APod("p" + std::to_string(i), i % 3 ? "n" : ""));
-  for (World* world : {&one, &all}) world->UpsertNode(ANode("n"));
+  for (int i = 0; i < 20; ++i) pods.push_back(WorldPod("p" + std::to_string(i), i % 3 ? "n" : ""));
+  for (World* world : {&one, &all}) world->UpsertNode(WorldNode("n"));
   for (const PodPtr& pod : pods) one.UpsertPod(pod);
   all.UpsertPods(pods);
   EXPECT_EQ(OnNode(all, "n"), OnNode(one, "n"));
-  EXPECT_EQ(Names(all.Pods()), Names(one.Pods()));
+  EXPECT_EQ(NodeNames(all.Pods()), NodeNames(one.Pods()));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int32_t kCutoff = -10;
 
-model::Pod Named(const std::string& name) {
+model::Pod PodNamed(const std::string& name) {
   model::Pod pod;
   pod.metadata.name = name;
   pod.status.phase = "Running";
@@ -23,27 +23,27 @@ std::string Keeps(const std::vector<model::Pod>& pods) {
 
 TEST(KeepsNodeTest, AnOrdinaryPodKeepsItsNodeAndTheFirstIsNamed) {
   EXPECT_EQ(Keeps({}), "");
-  EXPECT_EQ(Keeps({Named("a"), Named("b")}), "a");
+  EXPECT_EQ(Keeps({PodNamed("a"), PodNamed("b")}), "a");
 }
 
 TEST(KeepsNodeTest, WhatDiesWithTheNodeOrIsAboutToEndDoesNot) {
-  model::Pod mirror = Named("mirror");
+  model::Pod mirror = PodNamed("mirror");
   mirror.metadata.annotations["kubernetes.io/config.mirror"] = "m";
-  model::Pod daemon = Named("daemon");
+  model::Pod daemon = PodNamed("daemon");
   daemon.metadata.owner_references = {
       {.api_version = "apps/v1", .kind = "DaemonSet", .name = "d", .controller = true}};
-  model::Pod going = Named("going");
+  model::Pod going = PodNamed("going");
   going.metadata.deletion_timestamp = model::Time{};
-  model::Pod done = Named("done");
+  model::Pod done = PodNamed("done");
   done.status.phase = "Succeeded";
-  model::Pod failed = Named("failed");
+  model::Pod failed = PodNamed("failed");
   failed.status.phase = "Failed";
   EXPECT_EQ(Keeps({mirror, daemon, going, done, failed}), "");
-  EXPECT_EQ(Keeps({mirror, daemon, going, done, failed, Named("last")}), "last");
+  EXPECT_EQ(Keeps({mirror, daemon, going, done, failed, PodNamed("last")}), "last");
 }
 
 TEST(KeepsNodeTest, APodBelowTheCutoffDoesNotAndOneAtItDoes) {
-  model::Pod low = Named("low");
+  model::Pod low = PodNamed("low");
   low.spec.priority = kCutoff - 1;
   EXPECT_EQ(Keeps({low}), "");
   low.spec.priority = kCutoff;
@@ -51,7 +51,7 @@ TEST(KeepsNodeTest, APodBelowTheCutoffDoesNotAndOneAtItDoes) {
 }
 
 TEST(KeepsNodeTest, WhatCannotBeReadKeepsItWhateverItSeemsToBe) {
-  model::Pod odd = Named("odd");
+  model::Pod odd = PodNamed("odd");
   odd.status.phase = "Succeeded";
   odd.metadata.unreadable = model::Unreadable{.what = "spec", .reason = "malformed"};
   EXPECT_EQ(Keeps({odd}), "odd");

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 
-const TimePoint kNow{hours(500'000)};
+const TimePoint kAsked{hours(500'000)};
 constexpr const char* kPrefix = "cluster-autoscaler.kubernetes.io/";
 
 // Pods that differ in everything that some rule reads, in few enough ways that kinds repeat.
@@ -24,7 +24,7 @@ model::Pod RandomPod(const std::string& name, Rng& rng) {
   pod.metadata.name = name;
   pod.metadata.namespace_ = rng.Chance(0.2) ? "kube-system" : "default";
   pod.metadata.labels["app"] = pick({"web", "db"});
-  pod.metadata.creation_timestamp = model::Time{kNow - (rng.Chance(0.5) ? hours(3) : hours(0))};
+  pod.metadata.creation_timestamp = model::Time{kAsked - (rng.Chance(0.5) ? hours(3) : hours(0))};
   pod.status.phase = rng.Chance(0.1) ? "Failed" : "Running";
   if (rng.Chance(0.9)) {
     pod.metadata.owner_references = {{.api_version = "apps/v1",
@@ -38,7 +38,7 @@ model::Pod RandomPod(const std::string& name, Rng& rng) {
         pick({"true", "false", "on-completion"});
   if (rng.Chance(0.05)) pod.metadata.annotations["kubernetes.io/config.mirror"] = "m";
   if (rng.Chance(0.1)) {
-    pod.metadata.deletion_timestamp = model::Time{kNow - minutes(rng.Below(4))};
+    pod.metadata.deletion_timestamp = model::Time{kAsked - minutes(rng.Below(4))};
     pod.spec.termination_grace_period_seconds = 30;
   }
   if (rng.Chance(0.1)) pod.spec.volumes = {{.name = pick({"v", "w"}), .host_path = "/var"}};
@@ -101,7 +101,7 @@ TEST(DrainMemoryTest, SaysOfEveryPodWhatTheRulesSayOfItsObject) {
       for (const cluster::PodIndex pod : pods) all.push_back(world.EntryOf(pod)->pod.get());
       return all;
     };
-    const Context context{budgets, &controllers, kNow};
+    const Context context{budgets, &controllers, kAsked};
     const PodsToMove expected = FindPodsToMove(rules, objects(indexes), context);
     const IndexesToMove found = memory.Sort(world, indexes, context);
     if (expected.blocking != nullptr) {

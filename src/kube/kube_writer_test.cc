@@ -9,7 +9,7 @@
 namespace coppice::kube {
 namespace {
 
-using Json = test::FakeApiServer::Json;
+using Json = nlohmann::json;
 constexpr char kNodes[] = "/api/v1/nodes";
 
 cluster::NodeChange Taint() {

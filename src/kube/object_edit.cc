@@ -7,22 +7,22 @@
 namespace coppice::kube {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string Dump(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-std::string MemberText(const Json& object, const char* key) {
+std::string MemberText(const OrderedJson& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 // An object with an object for metadata, or what is wrong with it.
-Result<Json> ParseObject(std::string_view text, const char* what) {
-  Json json = Json::parse(text, nullptr, false);
+Result<OrderedJson> ParseObject(std::string_view text, const char* what) {
+  OrderedJson json = OrderedJson::parse(text, nullptr, false);
   if (!json.is_object()) return InvalidArgument(std::string(what) + " is no JSON object");
-  if (!json.contains("metadata")) json["metadata"] = Json::object();
+  if (!json.contains("metadata")) json["metadata"] = OrderedJson::object();
   if (!json["metadata"].is_object())
     return InvalidArgument(std::string(what) + " has metadata that are no object");
   return json;
@@ -40,7 +40,7 @@ std::string ObjectPath(const cluster::ObjectName& object) {
 }
 
 Request DeleteRequest(std::string path, const std::string& uid, int64_t grace_period_seconds) {
-  Json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  OrderedJson body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
   if (grace_period_seconds >= 0) body["gracePeriodSeconds"] = grace_period_seconds;
   if (!uid.empty()) body["preconditions"]["uid"] = uid;
   Request request;
@@ -54,13 +54,13 @@ Request DeleteRequest(std::string path, const std::string& uid, int64_t grace_pe
 
 Request BindingRequest(const cluster::PodName& pod, const std::string& node,
                        const cluster::PodWriter::Annotations& annotations) {
-  Json metadata = {{"name", pod.name}, {"namespace", pod.namespace_}};
+  OrderedJson metadata = {{"name", pod.name}, {"namespace", pod.namespace_}};
   if (!pod.uid.empty()) metadata["uid"] = pod.uid;
   if (!annotations.empty()) metadata["annotations"] = annotations;
-  const Json body = {{"apiVersion", "v1"},
-                     {"kind", "Binding"},
-                     {"metadata", std::move(metadata)},
-                     {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
+  const OrderedJson body = {{"apiVersion", "v1"},
+                            {"kind", "Binding"},
+                            {"metadata", std::move(metadata)},
+                            {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
   Request request;
   request.method = "POST";
   request.path = ObjectPath({"v1", "pods", pod.namespace_, pod.name}) + "/binding";
@@ -70,8 +70,8 @@ Request BindingRequest(const cluster::PodName& pod, const std::string& node,
 }
 
 Result<std::string> WithName(std::string_view object_json, const cluster::ObjectName& object) {
-  Json json = TRY(ParseObject(object_json, "the object to create"));
-  Json& metadata = json["metadata"];
+  OrderedJson json = TRY(ParseObject(object_json, "the object to create"));
+  OrderedJson& metadata = json["metadata"];
   if (!object.name.empty()) metadata["name"] = object.name;
   if (!object.namespace_.empty()) metadata["namespace"] = object.namespace_;
   if (MemberText(metadata, "name").empty() && MemberText(metadata, "generateName").empty())
@@ -83,7 +83,7 @@ Result<std::string> WithName(std::string_view object_json, const cluster::Object
 }
 
 Result<Patch> WithUid(std::string_view patch_json, const std::string& uid) {
-  Json json = TRY(ParseObject(patch_json, "the patch"));
+  OrderedJson json = TRY(ParseObject(patch_json, "the patch"));
   if (!uid.empty()) json["metadata"]["uid"] = uid;
   const bool versioned = !MemberText(json["metadata"], "resourceVersion").empty();
   if (json["metadata"].empty()) json.erase("metadata");
@@ -93,14 +93,14 @@ Result<Patch> WithUid(std::string_view patch_json, const std::string& uid) {
 Result<std::optional<std::string>> EditFinalizers(std::string_view object_json,
                                                   const cluster::FinalizerChange& change,
                                                   const std::string& uid) {
-  const Json object = TRY(ParseObject(object_json, "the answer"));
-  const Json& metadata = object.at("metadata");
+  const OrderedJson object = TRY(ParseObject(object_json, "the answer"));
+  const OrderedJson& metadata = object.at("metadata");
   if (!uid.empty() && MemberText(metadata, "uid") != uid)
     return NotFound("the object is gone; another one has its name");
-  Json finalizers = Json::array();
+  OrderedJson finalizers = OrderedJson::array();
   bool changed = false;
   if (const auto it = metadata.find("finalizers"); it != metadata.end() && it->is_array()) {
-    for (const Json& finalizer : *it) {
+    for (const OrderedJson& finalizer : *it) {
       const bool goes = finalizer.is_string() &&
                         std::ranges::find(change.remove, finalizer.get_ref<const std::string&>()) !=
                             change.remove.end();
@@ -109,16 +109,16 @@ Result<std::optional<std::string>> EditFinalizers(std::string_view object_json,
     }
   }
   for (const std::string& finalizer : change.add) {
-    if (std::ranges::find(finalizers, Json(finalizer)) != finalizers.end()) continue;
+    if (std::ranges::find(finalizers, OrderedJson(finalizer)) != finalizers.end()) continue;
     finalizers.push_back(finalizer);
     changed = true;
   }
   if (!changed) return std::optional<std::string>();
   // A merge patch replaces lists as a whole: only with the version that was read is it the change
   // that was meant, and not the end of somebody else's finalizer.
-  Json patch = {{"metadata",
-                 {{"resourceVersion", MemberText(metadata, "resourceVersion")},
-                  {"finalizers", std::move(finalizers)}}}};
+  OrderedJson patch = {{"metadata",
+                        {{"resourceVersion", MemberText(metadata, "resourceVersion")},
+                         {"finalizers", std::move(finalizers)}}}};
   return std::optional<std::string>(Dump(patch));
 }
 

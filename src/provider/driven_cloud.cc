@@ -13,8 +13,8 @@
 namespace coppice::provider {
 namespace {
 
-constexpr size_t kParallelCloudCalls = 10;
-constexpr size_t kQueuedOrders = 100'000;
+constexpr size_t kDrivenCalls = 10;
+constexpr size_t kDrivenOrders = 100'000;
 constexpr Duration kCheckTimeout = std::chrono::seconds(30);
 
 Result<int> Size(const std::string& text, const std::string& limit) {
@@ -69,7 +69,7 @@ class DrivenCloud final : public cloud::NodeGroups {
     TRY(CheckAgainstCloud(*cloud_, config_.groups, options_.config_path, kCheckTimeout, clock_,
                           log_));
     if (options_.workers == nullptr)
-      own_workers_ = std::make_unique<Pool>(kParallelCloudCalls, kQueuedOrders);
+      own_workers_ = std::make_unique<Pool>(kDrivenCalls, kDrivenOrders);
     Workers& workers = own_workers_ ? *own_workers_ : *options_.workers;
     groups_ = TRY(cloud::CloudNodeGroups::Create(
         {.cloud = *cloud_,
@@ -79,7 +79,7 @@ class DrivenCloud final : public cloud::NodeGroups {
          .log = log_,
          .metrics = context.metrics},
         {.cluster = config_.cluster_tag,
-         .max_parallel = kParallelCloudCalls,
+         .max_parallel = kDrivenCalls,
          .answer_increase_after = config_.answer_increase_after.value_or(Duration::zero())},
         config_.groups));
     return Status::Ok();

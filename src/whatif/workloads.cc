@@ -130,7 +130,7 @@ void GiveNamespace(Listed<T>& objects) {
   }
 }
 
-int32_t PodsOf(const model::JobSpec& job) {
+int32_t PodsOfWorkload(const model::JobSpec& job) {
   const int32_t parallel = job.parallelism.value_or(1);
   return job.suspend.value_or(false) ? 0 : std::min(parallel, job.completions.value_or(parallel));
 }
@@ -184,7 +184,7 @@ ClusterObjects ExpandWorkloads(const ClusterObjects& added, const ClusterObjects
   }
   for (const auto& job : added.jobs) {
     expansion.Add({"batch/v1", "Job", Space(job->metadata.namespace_), job->metadata.name},
-                  job->spec.template_, PodsOf(job->spec), job->metadata.name + "-");
+                  job->spec.template_, PodsOfWorkload(job->spec), job->metadata.name + "-");
   }
   for (const auto& cron_job : added.cron_jobs) {
     model::Job job;  // one run of it
@@ -192,7 +192,7 @@ ClusterObjects ExpandWorkloads(const ClusterObjects& added, const ClusterObjects
     job.metadata.namespace_ = Space(cron_job->metadata.namespace_);
     job.spec = cron_job->spec.job_template.spec;
     expansion.Add({"batch/v1", "Job", job.metadata.namespace_, job.metadata.name},
-                  job.spec.template_, PodsOf(job.spec), job.metadata.name + "-");
+                  job.spec.template_, PodsOfWorkload(job.spec), job.metadata.name + "-");
     out.jobs.push_back(std::make_shared<const model::Job>(std::move(job)));
   }
   for (const auto& set : added.daemon_sets) {

@@ -44,7 +44,7 @@ Json TypeAnswer(const cloud::InstanceType& type, const model::NodeRequirements& 
           {"offeringPrice", price ? Json(*price) : Json()}};
 }
 
-std::vector<std::string> Names(const cloud::TypeList& types) {
+std::vector<std::string> TypeNames(const cloud::TypeList& types) {
   std::vector<std::string> names;
   for (const cloud::InstanceType* type : types) names.push_back(type->name);
   return names;
@@ -61,8 +61,8 @@ void CompareLists(const cloud::InstanceTypes& types, const model::NodeRequiremen
   if (unmet != Json(wished.unmet))
     report.Differs("minValuesUnsatisfied", unmet.dump(), Json(wished.unmet).dump());
   if (!expect.contains("priceOrder")) return;  // two of them cost the same
-  if (expect.at("priceOrder") != Json(Names(list)))
-    report.Differs("priceOrder", expect.at("priceOrder").dump(), Json(Names(list)).dump());
+  if (expect.at("priceOrder") != Json(TypeNames(list)))
+    report.Differs("priceOrder", expect.at("priceOrder").dump(), Json(TypeNames(list)).dump());
   if (expect.at("minValuesNeeded") != wished.needed)
     report.Differs("minValuesNeeded", expect.at("minValuesNeeded").dump(),
                    std::to_string(wished.needed));
@@ -70,7 +70,7 @@ void CompareLists(const cloud::InstanceTypes& types, const model::NodeRequiremen
       cloud::Truncate(list, requirements, RecordedLabels(), c.at("truncateTo").get<size_t>(), true);
   if (expect.at("truncateError") != !cut.ok())
     report.Differs("truncateError", expect.at("truncateError").dump(), cut.status().ToString());
-  const Json kept = cut.ok() ? Json(Names(*cut)) : Json::array();
+  const Json kept = cut.ok() ? Json(TypeNames(*cut)) : Json::array();
   if (expect.value("truncated", Json::array()) != kept)
     report.Differs("truncated", expect.value("truncated", Json::array()).dump(), kept.dump());
 }
@@ -94,7 +94,7 @@ void ComparePod(std::shared_ptr<const cloud::InstanceTypes> types, const Json& c
   provision::Solver solver(world.input, ReadSolverOptions(c));
   const auto outcome = solver.Solve({.pods = {pod}});
   std::vector<std::string> kept;
-  if (outcome.claims.size() == 1) kept = Names(outcome.claims.front().types);
+  if (outcome.claims.size() == 1) kept = TypeNames(outcome.claims.front().types);
   std::ranges::sort(kept);
   const Json& expect = c.at("expect");
   if (expect.at("kept") != Json(kept))

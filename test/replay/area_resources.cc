@@ -49,7 +49,7 @@ Json ToJson(const batch::Dimensions& d) {
   return {{"ok", d.yes}, {"names", names}};
 }
 
-Json Sorted(Json names) {
+Json SortedNames(Json names) {
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -87,7 +87,7 @@ std::map<std::string, Operation> Changes() {
       {"clone", [](Operands& o) { return ToJson(o.r); }},
       {"string", [](Operands& o) { return Json(o.r.ToString()); }},
       {"isEmpty", [](Operands& o) { return Json(o.r.IsEmpty()); }},
-      {"resourceNames", [](Operands& o) { return Sorted(o.r.Names()); }},
+      {"resourceNames", [](Operands& o) { return SortedNames(o.r.Names()); }},
       {"newResource",
        [](Operands& o) {
          model::ResourceList list;
@@ -118,8 +118,7 @@ std::map<std::string, Operation> Comparisons() {
       {"lessEqualWithDimensionAndResourcesName",
        [](Operands& o) {
          const bool has_r = o.c.contains("r") && !o.c.at("r").is_null();
-         return ToJson(
-             batch::LessEqualWhereAsked(has_r ? &o.r : nullptr, o.rr_or_null(), o.req()));
+         return ToJson(batch::LessEqualWhereAsked(has_r ? &o.r : nullptr, o.rr_or_null(), o.req()));
        }},
       {"lessEqualPartlyWithDimension",
        [](Operands& o) { return ToJson(batch::LessEqualSomewhereAsked(o.r, o.rr(), o.req())); }},
@@ -140,7 +139,7 @@ std::map<std::string, Operation> Comparisons() {
          if (!o.other) return ToJson(o.r);
          return ToJson(batch::ExceededPart(o.r, o.rr()));
        }},
-      {"intersection", [](Operands& o) { return Sorted(batch::CommonNames(o.r, o.rr())); }},
+      {"intersection", [](Operands& o) { return SortedNames(batch::CommonNames(o.r, o.rr())); }},
       {"helperMin", [](Operands& o) { return ToJson(batch::Min(o.r, o.rr())); }},
       {"helperMax", [](Operands& o) { return ToJson(batch::Max(o.r, o.rr())); }},
   };
@@ -157,12 +156,12 @@ void resources(const Json& c, Report& report) {
   const std::string op = c.at("op");
   const auto found = operations.find(op);
   if (found == operations.end()) return report.Unreadable("no operation " + op);
-  Operands operands{.c = c,
-                    .r = ResourceAt(c, "r").value_or(Resource()),
-                    .other = ResourceAt(c, "rr"),
-                    .asked = ResourceAt(c, "req"),
-                    .missing = c.value("default", "Zero") == "Infinity" ? Missing::kInfinity
-                                                                        : Missing::kZero};
+  Operands operands{
+      .c = c,
+      .r = ResourceAt(c, "r").value_or(Resource()),
+      .other = ResourceAt(c, "rr"),
+      .asked = ResourceAt(c, "req"),
+      .missing = c.value("default", "Zero") == "Infinity" ? Missing::kInfinity : Missing::kZero};
   const Json ours = found->second(operands);
   if (ours != c.at("expect")) report.Differs(op, c.at("expect").dump(), ours.dump());
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Counts = std::map<std::string, int>;
 
-struct Answer {
+struct SolveAnswer {
   Json claims = Json::array();
   std::map<std::string, Counts> existing;
   Counts errors;
@@ -28,8 +28,8 @@ std::string WithoutHostNumbers(const std::string& text) {
   return std::regex_replace(text, kNumbered, "hostname-placeholder");
 }
 
-Answer Ask(const RecordedWorld& world, const Json& c) {
-  Answer answer;
+SolveAnswer Ask(const RecordedWorld& world, const Json& c) {
+  SolveAnswer answer;
   const provision::SolverOptions options = ReadSolverOptions(c);
   const provision::StorageIndex storage(world.input.storage);
   provision::SolveRequest request;
@@ -87,7 +87,7 @@ bool WasSaid(const Json& seen, const std::string& text) {
   return said;
 }
 
-void Compare(const char* what, const Json& theirs, const Json& ours, Report& report) {
+void CompareSolve(const char* what, const Json& theirs, const Json& ours, Report& report) {
   const Json expected = theirs.is_null() ? Json::object() : theirs;
   if (expected != ours) report.Differs(what, expected.dump(), ours.dump());
 }
@@ -96,7 +96,7 @@ void Compare(const char* what, const Json& theirs, const Json& ours, Report& rep
 
 void solve(const Json& c, Report& report) {
   const RecordedWorld world = ReadWorld(c);
-  const Answer answer = Ask(world, c);
+  const SolveAnswer answer = Ask(world, c);
   const Json& expect = c.at("expect");
   std::multiset<std::string> theirs;
   std::multiset<std::string> ours;
@@ -111,9 +111,9 @@ void solve(const Json& c, Report& report) {
     }
   }
   for (const std::string& claim : theirs) report.Differs("claim", claim, "not planned");
-  Compare("existingNodes", expect.value("existingNodes", Json()), answer.existing, report);
-  Compare("podErrors", expect.value("podErrors", Json()), answer.errors, report);
-  Compare("ignoredPods", expect.value("ignoredPods", Json()), answer.ignored, report);
+  CompareSolve("existingNodes", expect.value("existingNodes", Json()), answer.existing, report);
+  CompareSolve("podErrors", expect.value("podErrors", Json()), answer.errors, report);
+  CompareSolve("ignoredPods", expect.value("ignoredPods", Json()), answer.ignored, report);
   const Json texts = expect.value("errorTexts", Json::object());
   for (const auto& [name, told] : answer.texts) {
     const Json seen = texts.value(name, Json::array());

@@ -14,7 +14,7 @@ using provision::PodPtr;
 using provision::StateNode;
 
 template <class T>
-std::vector<std::shared_ptr<const T>> Shared(const Json& objects, const char* key) {
+std::vector<std::shared_ptr<const T>> SharedObjects(const Json& objects, const char* key) {
   std::vector<std::shared_ptr<const T>> all;
   for (T& one : Objects<T>(objects, key)) all.push_back(std::make_shared<const T>(std::move(one)));
   return all;
@@ -112,7 +112,7 @@ void ReadNodes(const Json& objects, RecordedWorld& world) {
     node.marked_for_deletion = !At(claim, "/metadata/deletionTimestamp").is_null() ||
                                ConditionIs(claim, "InstanceTerminating", "True");
   }
-  world.input.node_objects = Shared<model::Node>(objects, "nodes");
+  world.input.node_objects = SharedObjects<model::Node>(objects, "nodes");
   for (const provision::NodePtr& node : world.input.node_objects) {
     if (!IsTracked(*node)) continue;
     StateNode& state = by_id[ProviderId(*node)];
@@ -140,7 +140,7 @@ RecordedWorld ReadWorld(const Json& c) {
     if (MayBuy(pool)) world.input.pools.push_back(ReadPool(pool, c));
   }
   ReadNodes(objects, world);
-  world.pods = Shared<model::Pod>(objects, "pods");
+  world.pods = SharedObjects<model::Pod>(objects, "pods");
   for (const PodPtr& pod : world.pods) {
     if (pod->spec.node_name.empty()) continue;
     const auto node = std::ranges::find_if(world.input.nodes, [&](const StateNode& one) {
@@ -149,16 +149,16 @@ RecordedWorld ReadWorld(const Json& c) {
     (node == world.input.nodes.end() ? world.input.other_pods : node->pods).push_back(pod);
   }
   world.input.daemon_pods =
-      provision::DaemonPods(Shared<model::DaemonSet>(objects, "daemonSets"), world.pods);
-  world.input.namespaces = Shared<model::Namespace>(objects, "namespaces");
+      provision::DaemonPods(SharedObjects<model::DaemonSet>(objects, "daemonSets"), world.pods);
+  world.input.namespaces = SharedObjects<model::Namespace>(objects, "namespaces");
   world.input.storage = {
-      .claims = Shared<model::PersistentVolumeClaim>(objects, "persistentVolumeClaims"),
-      .volumes = Shared<model::PersistentVolume>(objects, "persistentVolumes"),
-      .classes = Shared<model::StorageClass>(objects, "storageClasses"),
-      .csi_nodes = Shared<model::CsiNode>(objects, "csiNodes")};
+      .claims = SharedObjects<model::PersistentVolumeClaim>(objects, "persistentVolumeClaims"),
+      .volumes = SharedObjects<model::PersistentVolume>(objects, "persistentVolumes"),
+      .classes = SharedObjects<model::StorageClass>(objects, "storageClasses"),
+      .csi_nodes = SharedObjects<model::CsiNode>(objects, "csiNodes")};
   // The recordings' API client asked for volumes in the pod's namespace, where there are none.
   world.input.storage.volume_places_unreadable = true;
-  world.budgets = Shared<model::PodDisruptionBudget>(objects, "podDisruptionBudgets");
+  world.budgets = SharedObjects<model::PodDisruptionBudget>(objects, "podDisruptionBudgets");
   return world;
 }
 

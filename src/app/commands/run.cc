@@ -29,9 +29,9 @@ If the output is no terminal and neither --speed nor --for is given: 24h in abou
 )";
 
 // Takes `--name=value` and `--name value` out of the arguments; the last one counts.
-class OwnFlags {
+class RunFlags {
  public:
-  explicit OwnFlags(const std::vector<std::string>& args) : left_(args) {}
+  explicit RunFlags(const std::vector<std::string>& args) : left_(args) {}
 
   std::optional<std::string> Take(const std::string& name) {
     std::optional<std::string> value;
@@ -79,7 +79,7 @@ Status ReadDuration(const std::optional<std::string>& text, const char* flag,
 
 Result<ModelCommand> ReadCommand(const std::vector<std::string>& args) {
   ModelCommand command;
-  OwnFlags own(args);
+  RunFlags own(args);
   TRY(ReadNumber(own.Take("--seed"), "--seed", command.seed));
   const auto speed = own.Take("--speed");
   if (speed) TRY(ReadNumber(speed, "--speed", command.speed.emplace()));
