@@ -15,10 +15,10 @@ TEST(MetricsTest, RendersThePageThatPrometheusReads) {
   metrics.GetGauge("pool_size", "machines", {{"group", "b"}}).Set(2);
   metrics.GetGauge("pool_size", "machines", {{"group", "a"}}).Set(1.5);
   metrics.GetCounter("calls_total", "calls").Increment();
-  Histogram& seconds = metrics.GetHistogram("call_seconds", "time", {0.1, 1}, {{"op", "list"}});
-  seconds.Observe(0.05);
-  seconds.Observe(0.5);
-  seconds.Observe(5);
+  Histogram& took = metrics.GetHistogram("call_seconds", "time", {0.1, 1}, {{"op", "list"}});
+  took.Observe(0.05);
+  took.Observe(0.5);
+  took.Observe(5);
   EXPECT_EQ(metrics.Render(),
             "# HELP call_seconds time\n"
             "# TYPE call_seconds histogram\n"
