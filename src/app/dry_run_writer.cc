@@ -47,6 +47,20 @@ Task<Status> DryRunWriter::Evict(cluster::PodName pod, int64_t grace_period_seco
   co_return Status::Ok();
 }
 
+Task<Status> DryRunWriter::DeletePod(cluster::PodName pod, int64_t grace_period_seconds) {
+  log_.Info("dry run: a pod would have been deleted",
+            {{"pod", pod.namespace_ + "/" + pod.name}, {"grace_seconds", grace_period_seconds}});
+  if (evicted_.size() > kMostEvicted) evicted_.clear();
+  evicted_.insert(KeyOf(pod.namespace_, pod.name, pod.uid));
+  co_return Status::Ok();
+}
+
+Task<Status> DryRunWriter::Bind(cluster::PodName pod, std::string node, Annotations) {
+  log_.Info("dry run: a pod would have been bound",
+            {{"pod", pod.namespace_ + "/" + pod.name}, {"node", node}});
+  co_return Status::Ok();
+}
+
 Task<Result<std::optional<std::string>>> DryRunWriter::WhereIs(cluster::PodName pod) {
   if (evicted_.contains(KeyOf(pod.namespace_, pod.name, pod.uid)))
     co_return std::optional<std::string>();
@@ -65,6 +79,50 @@ Task<Result<std::vector<cluster::LivePod>>> DryRunWriter::PodsOn(std::string nod
 
 Task<Result<cluster::LiveNode>> DryRunWriter::NodeNow(std::string node) {
   return real_.NodeNow(std::move(node));
+}
+
+void DryRunWriter::TellObject(std::string_view what, const cluster::ObjectName& object,
+                              const std::string& change) const {
+  const std::string where = object.namespace_.empty() ? "" : object.namespace_ + "/";
+  log_.Info("dry run: an object would have been written", {{"verb", what},
+                                                           {"resource", object.resource},
+                                                           {"object", where + object.name},
+                                                           {"change", change}});
+}
+
+Task<Result<std::string>> DryRunWriter::CreateObject(cluster::ObjectName object, std::string json) {
+  TellObject("create", object, json);
+  co_return json;
+}
+
+Task<Result<std::string>> DryRunWriter::UpdateObject(cluster::ObjectName object,
+                                                     std::string patch) {
+  TellObject("update", object, patch);
+  return real_.ObjectNow(std::move(object));
+}
+
+Task<Result<std::string>> DryRunWriter::UpdateStatus(cluster::ObjectName object,
+                                                     std::string patch) {
+  TellObject("update status", object, patch);
+  return real_.ObjectNow(std::move(object));
+}
+
+Task<Status> DryRunWriter::ChangeFinalizers(cluster::ObjectName object,
+                                            cluster::FinalizerChange change) {
+  std::vector<std::string> changes;
+  for (const std::string& finalizer : change.add) changes.push_back("+" + finalizer);
+  for (const std::string& finalizer : change.remove) changes.push_back("-" + finalizer);
+  TellObject("change finalizers", object, Join(changes, ","));
+  co_return Status::Ok();
+}
+
+Task<Status> DryRunWriter::DeleteObject(cluster::ObjectName object) {
+  TellObject("delete", object, "");
+  co_return Status::Ok();
+}
+
+Task<Result<std::string>> DryRunWriter::ObjectNow(cluster::ObjectName object) {
+  return real_.ObjectNow(std::move(object));
 }
 
 void DryRunWriter::Emit(cluster::Event event) {

@@ -9,6 +9,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -23,13 +24,27 @@ class DryRunWriter final : public cluster::Writer {
 
   Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override;
   Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;
+  Task<Status> DeletePod(cluster::PodName pod, int64_t grace_period_seconds) override;
+  Task<Status> Bind(cluster::PodName pod, std::string node, Annotations annotations) override;
   Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
   Task<Result<std::vector<cluster::LivePod>>> PodsOn(std::string node) override;
   Task<Result<cluster::LiveNode>> NodeNow(std::string node) override;
+  // Answers what was handed in.
+  Task<Result<std::string>> CreateObject(cluster::ObjectName object, std::string json) override;
+  // Answer the object as it is.
+  Task<Result<std::string>> UpdateObject(cluster::ObjectName object, std::string patch) override;
+  Task<Result<std::string>> UpdateStatus(cluster::ObjectName object, std::string patch) override;
+  Task<Status> ChangeFinalizers(cluster::ObjectName object,
+                                cluster::FinalizerChange change) override;
+  Task<Status> DeleteObject(cluster::ObjectName object) override;
+  Task<Result<std::string>> ObjectNow(cluster::ObjectName object) override;
   bool pretends() const override { return true; }
   void Emit(cluster::Event event) override;
 
  private:
+  void TellObject(std::string_view what, const cluster::ObjectName& object,
+                  const std::string& change) const;
+
   cluster::Writer& real_;
   const Log& log_;
   // Namespace, name and uid of the pods that count as evicted, until their node was looked at.

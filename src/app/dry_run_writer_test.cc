@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "autoscale/fake_writer.h"
 #include "base/executor.h"
 #include "base/fake_clock.h"
+#include "cluster/fake_writer.h"
 #include "test/support/must.h"
 
 namespace coppice::app {
@@ -31,7 +31,7 @@ class DryRunWriterTest : public testing::Test {
 
   FakeClock clock;
   Executor executor{clock};
-  autoscale::FakeWriter real{clock};
+  cluster::FakeWriter real{clock};
   std::vector<std::string> lines;
   Log log{clock, [this](std::string_view line) { lines.emplace_back(line); }, LogFormat::kText,
           LogLevel::kInfo};
@@ -60,6 +60,23 @@ TEST_F(DryRunWriterTest, ASoftMarkIsToldOnceThoughEveryPassAsksForIt) {
   EXPECT_OK(executor.BlockOn(writer.ChangeNode("n1", SoftMark())));
   EXPECT_THAT(lines, SizeIs(3));
   EXPECT_THAT(real.changes, IsEmpty());
+}
+
+TEST_F(DryRunWriterTest, BindingsDeletionsAndObjectsAreToldAndNotDone) {
+  const cluster::ObjectName claim{"karpenter.sh/v1", "nodeclaims", "", "web-1"};
+  EXPECT_OK(executor.BlockOn(writer.Bind({"default", "a", "u"}, "n1", {})));
+  EXPECT_OK(executor.BlockOn(writer.DeletePod({"default", "a", "u"}, 0)));
+  EXPECT_EQ(MUST(executor.BlockOn(writer.CreateObject(claim, "{\"x\":1}"))), "{\"x\":1}");
+  EXPECT_OK(executor.BlockOn(writer.ChangeFinalizers(claim, {.add = {"f"}, .remove = {"g"}})));
+  EXPECT_OK(executor.BlockOn(writer.DeleteObject(claim)));
+  // The answers of these are the real object's, and the fake knows none.
+  EXPECT_EQ(executor.BlockOn(writer.UpdateObject(claim, "{}")).code(), Code::kUnimplemented);
+  EXPECT_EQ(executor.BlockOn(writer.UpdateStatus(claim, "{}")).code(), Code::kUnimplemented);
+  ASSERT_THAT(lines, SizeIs(7));
+  EXPECT_THAT(lines[0], testing::HasSubstr("would have been bound"));
+  EXPECT_THAT(lines[3], testing::HasSubstr("+f,-g"));
+  EXPECT_THAT(lines[6], testing::HasSubstr("update status"));
+  EXPECT_THAT(real.evictions, IsEmpty());
 }
 
 }  // namespace

@@ -28,9 +28,9 @@
 #include "autoscale/scale_up.h"
 #include "autoscale/templates.h"
 #include "autoscale/tpu.h"
-#include "autoscale/world_controllers.h"
 #include "base/executor.h"
 #include "base/log.h"
+#include "drain/world_controllers.h"
 #include "expand/chain.h"
 #include "fit/chain.h"
 #include "report/pass_report.h"
@@ -147,8 +147,8 @@ class Engine {
   cloud::NodeGroups& groups_;  // with what was ordered; for all reads
   Templates templates_;
   ClusterState state_;
-  pack::Search search_;
-  pack::Placer pending_placer_;
+  fit::Search search_;
+  fit::Placer pending_placer_;
   ScaleUpPlanner up_;
   NearestMiss nearest_;
   ScaleDownPlanner down_;

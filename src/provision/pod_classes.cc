@@ -114,7 +114,7 @@ std::unique_ptr<PodClass> PodClasses::Make(PodPtr pod, bool may_join_settling) {
       made->volumes_error = volumes.status().message();
     }
     const auto alternatives = parts_.storage.TopologyOf(*pod, labels);
-    made->left_out = !alternatives.ok();
+    made->volumes_unplaced = !alternatives.ok();
     if (alternatives.ok()) {
       for (const auto& one : *alternatives) made->volume_alternatives.push_back(Hosted(one));
     }

@@ -35,7 +35,7 @@ struct PodClass {
   VolumesByDriver volumes;
   std::string volumes_error;  // they cannot be looked up, so the pod cannot be placed
   std::vector<HostedSet> volume_alternatives;
-  bool left_out = false;  // the topology of its volumes cannot be looked up: not tried at all
+  bool volumes_unplaced = false;  // where its volumes can be reached cannot be looked up
   LabelsId labels = 0;
   std::vector<SpecId> rules;
   std::vector<SpecId> inverse_rules;

@@ -98,6 +98,10 @@ std::string TypesSentence(const TypeFlags& flags) {
 PlannedClaim SolveRun::Finish(Claim& claim) {
   PlannedClaim planned{
       .pool = claim.from->pool, .pods = claim.pods, .min_values_relaxed = claim.min_values_relaxed};
+  if (world_.options.upstream_exact) {  // there all claims of a pool share one annotation
+    planned.min_values_relaxed =
+        last_relaxed_[static_cast<size_t>(claim.from - world_.templates.data())];
+  }
   SetId set = claim.set;
   if (!claim.reserved.empty()) {
     // Pinned, so that a reservation that it loses shows as drift.

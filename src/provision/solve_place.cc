@@ -242,6 +242,7 @@ bool SolveRun::PlaceOnNew(size_t pod, RunClass& of, Refusal& refusal) {
       claim.host = fmt::format("hostname-placeholder-{:04}", ++hosts_made_);
       if (TryTemplate(of, at, claim, why)) {
         claim.min_values_relaxed = fit_.min_values_relaxed;
+        last_relaxed_[at] = fit_.min_values_relaxed;
         claims_.push_back(std::move(claim));
         order_.Append();
         CommitClaim(pod, of, static_cast<uint32_t>(claims_.size() - 1), std::move(fit_));

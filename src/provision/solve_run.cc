@@ -27,6 +27,7 @@ SolveRun::SolveRun(SolverWorld& world, const SolveRequest& request)
     for (auto& [column, left] : limits_left_[node.pool]) left -= AmountOf(node.capacity, column);
   }
   limit_filters_.resize(world.templates.size());
+  last_relaxed_.resize(world.templates.size());
   reservations_ = world.reservations;
   for (const auto& [id, count] : request.credited_reservations) {
     const auto it = reservations_.find(id);
@@ -42,11 +43,17 @@ void SolveRun::MakeClasses() {
   for (const PodPtr& pod : request_.pods) {
     const bool may_join = pod->status.phase == "Pending" || leaving.contains(pod->spec.node_name);
     const ClassId id = world_.classes->Of(pod, may_join);
-    class_of_pod_.push_back(world_.classes->at(id).left_out ? kNoId : ClassIndex(id));
+    // Pods whose volumes cannot be placed wait for another time. The peer tries them without, and
+    // without their topology until they have failed once.
+    const bool unplaced = world_.classes->at(id).volumes_unplaced;
+    const bool exact = world_.options.upstream_exact;
+    class_of_pod_.push_back(unplaced && !exact ? kNoId : ClassIndex(id));
+    if (unplaced && exact) untold_.insert(class_of_pod_.size() - 1);
   }
   // Groups come into being in the order of the pods.
-  for (const uint32_t at : class_of_pod_) {
-    if (at != kNoId) PrepareRules(*run_classes_[at]);
+  for (size_t pod = 0; pod < class_of_pod_.size(); ++pod) {
+    if (class_of_pod_[pod] != kNoId && !untold_.contains(pod))
+      PrepareRules(*run_classes_[class_of_pod_[pod]]);
   }
   topology_->SetUpDone();
 }
@@ -173,9 +180,17 @@ SolveOutcome SolveRun::Run() {
 
 bool SolveRun::TryAll(size_t pod, Refusal& refusal) {
   uint32_t at = class_of_pod_[pod];
+  bool untold = untold_.erase(pod) != 0;
   for (;;) {
     refusal = Refusal();
-    if (Place(pod, *run_classes_[at], refusal)) return true;
+    if (untold) {
+      if (PlaceUntold(pod, *run_classes_[at], refusal)) return true;
+    } else {
+      PrepareRules(*run_classes_[at]);
+      topology_->NoteKeepers(run_classes_[at]->rules);
+      if (Place(pod, *run_classes_[at], refusal)) return true;
+    }
+    untold = false;
     // Whoever waits for a reservation, or can never be placed, keeps its wishes.
     if (refusal.kind != PodErrorKind::kUnschedulable) return false;
     RunClass& of = *run_classes_[at];
@@ -188,14 +203,30 @@ bool SolveRun::TryAll(size_t pod, Refusal& refusal) {
         for (size_t rank = 0; rank < nodes_.size(); ++rank) {
           if (!is_target_[world_.node_order[rank]]) SetBit(made.ruled_out_nodes, rank);
         }
-        PrepareRules(made);
-        topology_->NoteKeepers(made.rules);
         run_classes_[at]->relaxed = next;
       }
     }
     if (run_classes_[at]->relaxed == kNoId) return false;
     at = run_classes_[at]->relaxed;
   }
+}
+
+// By a class of its own without rules, of which only what others do to it is left.
+bool SolveRun::PlaceUntold(size_t pod, RunClass& of, Refusal& refusal) {
+  run_classes_.push_back(std::make_unique<RunClass>());
+  RunClass& bare = *run_classes_.back();
+  bare.id = of.id;
+  bare.pods = of.pods;
+  bare.rules_ready = true;
+  bare.rules = {.labels = of.pods->labels,
+                .strict = of.pods->strict.set,
+                .strict_host = of.pods->strict.host};
+  bare.ruled_out_nodes = NoBits(world_.node_order.size());
+  for (size_t rank = 0; rank < nodes_.size(); ++rank) {
+    if (!is_target_[world_.node_order[rank]]) SetBit(bare.ruled_out_nodes, rank);
+  }
+  topology_->NoteKeepers(bare.rules);
+  return Place(pod, bare, refusal);
 }
 
 bool SolveRun::Place(size_t pod, RunClass& of, Refusal& refusal) {

@@ -75,6 +75,7 @@ class SolveRun {
   std::vector<size_t> Queue() const;
   bool TryAll(size_t pod, Refusal& refusal);
   bool Place(size_t pod, RunClass& of, Refusal& refusal);
+  bool PlaceUntold(size_t pod, RunClass& of, Refusal& refusal);
   bool PlaceOnNode(size_t pod, RunClass& of);
   bool PlaceOnClaim(size_t pod, RunClass& of);
   bool PlaceOnNew(size_t pod, RunClass& of, Refusal& refusal);
@@ -115,6 +116,7 @@ class SolveRun {
   std::vector<uint32_t> run_class_of_;  // by ClassId
   std::vector<std::unique_ptr<RunClass>> run_classes_;
   std::vector<uint32_t> class_of_pod_;  // by pod; kNoId: left out
+  std::set<size_t> untold_;             // pods whose rules are not known yet: see MakeClasses
   std::vector<Node> nodes_;             // in the order of trying
   std::vector<Claim> claims_;
   ClaimOrder order_;
@@ -125,6 +127,7 @@ class SolveRun {
     Bits types;
   };
   std::vector<LimitFilter> limit_filters_;  // by template
+  std::vector<bool> last_relaxed_;  // by template: whether its latest claim relaxed minValues
   std::map<std::string, int64_t> reservations_;
   // Scratch, to spare allocations in the loops.
   std::vector<ReqId> narrowing_;

@@ -38,7 +38,8 @@ Alternatives Combined(const Alternatives& a, const Alternatives& b) {
 
 }  // namespace
 
-StorageIndex::StorageIndex(const StorageFacts& facts) {
+StorageIndex::StorageIndex(const StorageFacts& facts)
+    : volume_places_unreadable_(facts.volume_places_unreadable) {
   for (const auto& claim : facts.claims)
     claims_[claim->metadata.namespace_ + "/" + claim->metadata.name] = claim.get();
   for (const auto& volume : facts.volumes) volumes_[volume->metadata.name] = volume.get();
@@ -111,9 +112,8 @@ Result<Alternatives> StorageIndex::TopologyOf(const model::PersistentVolumeClaim
   Alternatives alternatives;
   if (!claim.spec.volume_name.empty()) {
     const model::PersistentVolume* volume = Volume(claim.spec.volume_name);
-    if (volume == nullptr) {
+    if (volume == nullptr || volume_places_unreadable_)
       return NotFound(fmt::format("persistentvolumes \"{}\" not found", claim.spec.volume_name));
-    }
     if (!volume->spec.node_affinity) return alternatives;
     // A local volume does not bind its pod to the host it was on: moving means leaving it.
     const bool is_local = volume->spec.local || volume->spec.host_path;
