@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "cloud/node_claims.h"
 #include "model/node_claim.h"
 #include "model/node_pool.h"
 #include "provision/disruption/drift.h"
@@ -39,6 +40,9 @@ TimePoint ReadTime(const Json& text) {
       .metadata.creation_timestamp->at;
 }
 
+// What the recordings' provider supports.
+const std::vector<cloud::NodeClassKind> kRecordedClasses = {{"coppice.example", "v1", "NodeClass"}};
+
 // As recorded: nine digits after the point.
 double Rounded(double number) {
   return std::isfinite(number) ? std::round(number * 1e9) / 1e9 : -1;
@@ -52,6 +56,7 @@ std::vector<provision::PoolView> ReadPools(const Json& c, const Json& objects) {
   std::vector<provision::PoolView> pools;
   const Json by_pool = c.value("catalogByPool", Json::object());
   for (model::NodePool& pool : Objects<model::NodePool>(objects, "nodePools")) {
+    if (!cloud::IsManaged(pool.spec.template_.spec.node_class_ref, kRecordedClasses)) continue;
     if (pool.status.conditions.empty()) {
       pool.status.conditions = {{.type = model::karpenter::kReady, .status = "True"}};
     }
@@ -65,7 +70,10 @@ std::vector<provision::PoolView> ReadPools(const Json& c, const Json& objects) {
 void Reconcile(model::NodeClaim& claim, const std::vector<provision::PoolView>& pools,
                TimePoint now) {
   const std::string* name = claim.metadata.labels.Find(model::kNodePoolLabel);
-  if (name == nullptr || claim.metadata.deletion_timestamp) return;
+  if (name == nullptr || claim.metadata.deletion_timestamp ||
+      !cloud::IsManaged(claim.spec.node_class_ref, kRecordedClasses)) {
+    return;
+  }
   const auto view = std::ranges::find_if(
       pools, [&](const auto& pool) { return pool.pool->metadata.name == *name; });
   if (view == pools.end()) return;

@@ -69,6 +69,7 @@ std::optional<Command> DisruptionRound::Consolidate(Method method, const Candida
     TellSingle(command.candidates, std::move(text), events);
     return std::nullopt;
   };
+  if (outcome.not_asked && options_.solver.upstream_exact) return std::nullopt;
   if (!outcome.trouble.empty()) return none(Sentence(std::move(outcome.trouble)));
   if (outcome.replacements.empty()) return Finished(std::move(command));
   if (outcome.replacements.size() != 1) {

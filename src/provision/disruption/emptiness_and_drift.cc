@@ -106,6 +106,7 @@ void DisruptionRound::Drift(MethodAnswer& answer) {
         return;
       }
     }
+    if (outcome.not_asked && options_.solver.upstream_exact) return;
     answer.events.push_back({.kind = DisruptionEventKind::kBlocked,
                              .machine = candidate->machine,
                              .text = Sentence(std::move(outcome.trouble))});

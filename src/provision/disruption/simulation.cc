@@ -48,7 +48,8 @@ SimulationOutcome Simulation::Ask(const std::vector<const Candidate*>& candidate
                                   SolveRequest request) {
   SimulationOutcome answer;
   if (world_.solver.pools.empty()) {
-    answer.trouble = "no nodepools found";
+    answer.trouble = "no nodepool is ready to buy a replacement";
+    answer.not_asked = true;
     return answer;
   }
   request.pods = world_.pending;

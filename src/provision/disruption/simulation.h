@@ -31,6 +31,8 @@ struct SimulationOutcome {
   // Pods of candidates and leaving machines that would find no place: the peer's sentence, or
   // empty if all would.
   std::string trouble;
+  // No pool may buy, so the peer asks nothing, and says nothing either.
+  bool not_asked = false;
 };
 
 class Simulation {
