@@ -41,9 +41,6 @@ void BM_NothingCanGo(benchmark::State& state) {
     for (const Method method : AllMethods()) commands += round.Ask(method).commands.size();
     if (commands != 0) state.SkipWithError("something could go after all");
   }
-  state.counters["us_per_node"] = benchmark::Counter(
-      static_cast<double>(state.range(0)) / 1e6,
-      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(BM_NothingCanGo)
     ->ArgName("nodes")

@@ -8,11 +8,9 @@ namespace coppice::provision {
 namespace {
 
 using cloud::FakeNodeClaims;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::UnorderedElementsAre;
 
 // small: 1900m, 0.10; medium: 3900m, 0.20; large: 7900m, 0.40. Spot is 30 % off.
 class MethodsTest : public testing::Test {
@@ -67,7 +65,8 @@ TEST_F(MethodsTest, EmptyNodesGoTogetherAsFarAsTheBudgetAllows) {
 }
 
 TEST_F(MethodsTest, ANodeWhosePodsFitElsewhereIsDeleted) {
-  scene_.AddPool("default");
+  scene_.AddPool("default").spec.template_.spec.requirements = {
+      {.key = std::string(model::kCapacityTypeLabel), .operator_ = "In", .values = {"on-demand"}}};
   scene_.AddMachine("full", "default", "large");
   scene_.AddMachine("spare", "default", "small");
   scene_.AddPod("big", "full", 6000);
