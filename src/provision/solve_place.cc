@@ -170,6 +170,9 @@ TopologyVerdict SolveRun::TryClaim(RunClass& of, uint32_t id) {
       !algebra_.Compatible(claim.set, pods.demands.set, true)) {
     return TopologyVerdict::kNever;
   }
+  const auto host_id = static_cast<HostId>(world_.host_names.size() + id);
+  const TopologyVerdict by_hosts = topology_->CheckHosts(of.rules, claim.host, host_id);
+  if (by_hosts != TopologyVerdict::kYes) return by_hosts;
   const Bits* among = &claim.types;
   Bits fewer;
   if (!pods.volumes.empty()) {
@@ -177,19 +180,20 @@ TopologyVerdict SolveRun::TryClaim(RunClass& of, uint32_t id) {
     if (!FitsVolumes(pods, claim, fewer, nullptr)) return TopologyVerdict::kNever;
     among = &fewer;
   }
-  const auto host_id = static_cast<HostId>(world_.host_names.size() + id);
   const SetId base = algebra_.Add(claim.set, pods.demands.set);
-  // Without topology first: a no is final then.
-  if (!Filter(of, claim, *among, base, false, fit_, nullptr)) return TopologyVerdict::kNever;
   if (pods.volume_alternatives.empty()) {
     SetId narrowed = base;
     const TopologyVerdict verdict =
         Narrow(of, base, claim.from->taints, claim.host, host_id, true, narrowed, nullptr);
     if (verdict != TopologyVerdict::kYes) return verdict;
-    if (narrowed != base && !Filter(of, claim, *among, narrowed, false, fit_, nullptr))
-      return TopologyVerdict::kNotNow;
-    return Reserve(claim, fit_, nullptr) ? TopologyVerdict::kYes : TopologyVerdict::kNotNow;
+    if (Filter(of, claim, *among, narrowed, false, fit_, nullptr))
+      return Reserve(claim, fit_, nullptr) ? TopologyVerdict::kYes : TopologyVerdict::kNotNow;
+    // A no without what topology adds is final.
+    return narrowed == base || !Filter(of, claim, *among, base, false, fit_, nullptr)
+               ? TopologyVerdict::kNever
+               : TopologyVerdict::kNotNow;
   }
+  if (!Filter(of, claim, *among, base, false, fit_, nullptr)) return TopologyVerdict::kNever;
   for (const HostedSet& alternative : pods.volume_alternatives) {
     if (!algebra_.Compatible(base, alternative.set, true) ||
         !HostMeets(&claim.host, alternative.host)) {

@@ -81,7 +81,6 @@ void SolveRun::PrepareRules(RunClass& of) {
 
 void SolveRun::MakeNodes() {
   const size_t columns = world_.columns.size();
-  for (auto& of : run_classes_) topology_->NoteKeepers(of->rules);
   for (const size_t at : world_.node_order) {
     const NodeRecord& record = world_.nodes[at];
     Node& node = nodes_.emplace_back();
@@ -187,7 +186,10 @@ bool SolveRun::TryAll(size_t pod, Refusal& refusal) {
       if (PlaceUntold(pod, *run_classes_[at], refusal)) return true;
     } else {
       PrepareRules(*run_classes_[at]);
-      topology_->NoteKeepers(run_classes_[at]->rules);
+      if (!run_classes_[at]->keepers_noted) {
+        run_classes_[at]->keepers_noted = true;
+        topology_->NoteKeepers(run_classes_[at]->rules);
+      }
       if (Place(pod, *run_classes_[at], refusal)) return true;
     }
     untold = false;
@@ -240,9 +242,10 @@ bool SolveRun::Place(size_t pod, RunClass& of, Refusal& refusal) {
     refusal.text = of.pods->volumes_error;
     return false;
   }
-  if (PlaceOnNode(pod, of)) return true;
+  const bool hopeless = topology_->IsHopeless(of.rules);
+  if (!hopeless && PlaceOnNode(pod, of)) return true;
   order_.Sort();
-  if (PlaceOnClaim(pod, of)) return true;
+  if (!hopeless && PlaceOnClaim(pod, of)) return true;
   if (world_.templates.empty()) {
     refusal.text = "nodepool requirements filtered out all available instance types";
     return false;

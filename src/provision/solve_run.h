@@ -32,6 +32,7 @@ class SolveRun {
     const PodClass* pods = nullptr;
     ClassRules rules;
     bool rules_ready = false;
+    bool keepers_noted = false;
     Bits ruled_out_nodes;
     Bits ruled_out_claims;
     uint32_t relaxed = kNoId;  // RunClass index

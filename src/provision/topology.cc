@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
+
+#include "provision/bits.h"
 
 namespace coppice::provision {
 namespace {
@@ -41,6 +44,8 @@ GroupIndex Topology::GroupOf(SpecId spec, bool inverse) {
     if (keepers != facts_.keeper_groups().end()) spec = keepers->second.spec;
   }
   Group group{.spec = spec, .inverse = inverse, .born = step_};
+  group.is_hostname = facts_.spec(spec).is_hostname;
+  group.kind = facts_.spec(spec).kind;
   Fill(group);
   groups_.push_back(std::move(group));
   if (inverse) inverse_groups_.push_back(it->second);
@@ -131,6 +136,11 @@ void Topology::NoteKeepers(ClassRules& rules) {
     }
   }
   rules.kept_off_by = it->second;
+  for (const auto* groups : {&rules.obeys, &rules.kept_off_by}) {
+    for (const GroupIndex index : *groups) {
+      (groups_[index].is_hostname ? rules.looks_at_hosts : rules.looks_at_domains) = true;
+    }
+  }
 }
 
 const model::NodeRequirement* Topology::Requirement(SetId set, KeyId key) const {
@@ -144,8 +154,8 @@ TopologyVerdict Topology::Check(const ClassRules& rules, const Place& place,
   for (const auto* groups : {&rules.obeys, &rules.kept_off_by}) {
     for (const GroupIndex index : *groups) {
       Group& group = groups_[index];
-      if (facts_.spec(group.spec).is_hostname) {
-        const TopologyVerdict verdict = CheckHost(group, rules, place);
+      if (group.is_hostname) {
+        const TopologyVerdict verdict = CheckHost(group, rules, *place.host, place.host_id);
         if (verdict == TopologyVerdict::kYes) continue;
         refusing = index;
         return verdict;
@@ -169,14 +179,14 @@ TopologyVerdict Topology::Check(const ClassRules& rules, const Place& place,
 }
 
 TopologyVerdict Topology::CheckHost(const Group& group, const ClassRules& rules,
-                                    const Place& place) const {
-  const TopologySpec& spec = facts_.spec(group.spec);
-  const int32_t count = HostCount(group, place.host_id);
-  switch (spec.kind) {
+                                    const std::string& host, HostId host_id) const {
+  const int32_t count = HostCount(group, host_id);
+  switch (group.kind) {
     case TopologyKind::kSpread: {
       // A new host can always be had, so the smallest count is 0.
       const int32_t with_it = count + (facts_.Selects(group.spec, rules.labels) ? 1 : 0);
-      return with_it <= spec.max_skew ? TopologyVerdict::kYes : TopologyVerdict::kNever;
+      return with_it <= facts_.spec(group.spec).max_skew ? TopologyVerdict::kYes
+                                                         : TopologyVerdict::kNever;
     }
     case TopologyKind::kAntiAffinity:
       return count == 0 ? TopologyVerdict::kYes : TopologyVerdict::kNever;
@@ -184,7 +194,7 @@ TopologyVerdict Topology::CheckHost(const Group& group, const ClassRules& rules,
       break;
   }
   const auto* pod_domains = rules.strict_host ? &*rules.strict_host : nullptr;
-  if (!Allows(pod_domains, *place.host)) return TopologyVerdict::kNever;
+  if (!Allows(pod_domains, host)) return TopologyVerdict::kNever;
   return count > 0 || MayBeFirst(group, rules.labels, pod_domains) ? TopologyVerdict::kYes
                                                                    : TopologyVerdict::kNotNow;
 }
@@ -207,78 +217,137 @@ bool Topology::AnyOccupied(const Group& group, const model::NodeRequirement* pod
 }
 
 ReqId Topology::CheckDomains(Group& group, const ClassRules& rules, const Place& place) {
+  if (group.names.size() > kBitsPerWord) return CheckManyDomains(group, rules, place);
+  const KeyId key = facts_.spec(group.spec).key;
+  const uint64_t pod = Allowed(group, algebra_.Find(rules.strict, key));
+  const uint64_t node = Allowed(group, algebra_.Find(place.set, key));
+  uint64_t found = 0;
+  switch (group.kind) {
+    case TopologyKind::kSpread:
+      found = NextSpread(group, facts_.Selects(group.spec, rules.labels), pod, node);
+      break;
+    case TopologyKind::kAffinity:
+      found = NextAffinity(group, rules.labels, pod, node);
+      break;
+    case TopologyKind::kAntiAffinity:
+      for (size_t at = 0; at < group.counts.size(); ++at) {
+        if (group.counts[at] == 0) found |= uint64_t{1} << at;
+      }
+      found &= pod & node;
+      break;
+  }
+  return found == 0 ? kNoId : InThese(group, found);
+}
+
+uint64_t Topology::Allowed(Group& group, ReqId requirement) {
+  if (requirement == kNoId) {
+    return group.names.size() == kBitsPerWord ? ~uint64_t{0}
+                                              : (uint64_t{1} << group.names.size()) - 1;
+  }
+  for (const auto& [known, domains] : group.allowed) {
+    if (known == requirement) return domains;
+  }
+  uint64_t domains = 0;
+  for (size_t at = 0; at < group.names.size(); ++at) {
+    if (algebra_.requirement(requirement).Has(group.names[at])) domains |= uint64_t{1} << at;
+  }
+  group.allowed.emplace_back(requirement, domains);
+  return domains;
+}
+
+ReqId Topology::InThese(Group& group, uint64_t domains) {
+  for (const auto& [known, id] : group.in_these) {
+    if (known == domains) return id;
+  }
+  std::vector<std::string> names;
+  for (size_t at = 0; at < group.names.size(); ++at) {
+    if ((domains >> at & 1) != 0) names.push_back(group.names[at]);
+  }
+  const std::string& key = algebra_.key_name(facts_.spec(group.spec).key);
+  const ReqId id = algebra_.Intern(model::NodeRequirement::In(key, std::move(names)));
+  group.in_these.emplace_back(domains, id);
+  return id;
+}
+
+uint64_t Topology::NextSpread(const Group& group, bool self, uint64_t pod, uint64_t node) const {
+  const TopologySpec& spec = facts_.spec(group.spec);
+  int32_t least = std::numeric_limits<int32_t>::max();
+  for (uint64_t left = pod; left != 0; left &= left - 1)
+    least = std::min(least, group.counts[static_cast<size_t>(std::countr_zero(left))]);
+  if (spec.min_domains && std::popcount(pod) < *spec.min_domains) least = 0;
+  uint64_t best = 0;
+  int32_t best_count = std::numeric_limits<int32_t>::max();
+  for (uint64_t left = node; left != 0; left &= left - 1) {
+    const int32_t count =
+        group.counts[static_cast<size_t>(std::countr_zero(left))] + (self ? 1 : 0);
+    if (count >= best_count || count - least > spec.max_skew) continue;
+    best = left & (~left + 1);
+    best_count = count;
+  }
+  return best;
+}
+
+uint64_t Topology::NextAffinity(const Group& group, LabelsId labels, uint64_t pod,
+                                uint64_t node) const {
+  uint64_t occupied = 0;
+  for (size_t at = 0; at < group.counts.size(); ++at) {
+    if (group.counts[at] > 0) occupied |= uint64_t{1} << at;
+  }
+  if ((occupied & pod & node) != 0) return occupied & pod & node;
+  if ((occupied & pod) != 0 || !facts_.Selects(group.spec, labels)) return 0;
+  // The first one: a domain that both allow, and besides the first that the pod allows, which the
+  // place may not.
+  const auto lowest = [](uint64_t bits) { return bits & (~bits + 1); };
+  return lowest(pod & node) | lowest(pod);
+}
+
+ReqId Topology::CheckManyDomains(const Group& group, const ClassRules& rules,
+                                 const Place& place) const {
   const TopologySpec& spec = facts_.spec(group.spec);
   const auto* pod = Requirement(rules.strict, spec.key);
   const auto* node = Requirement(place.set, spec.key);
-  switch (spec.kind) {
-    case TopologyKind::kSpread:
-      return NextSpread(group, facts_.Selects(group.spec, rules.labels), pod, node);
-    case TopologyKind::kAffinity:
-      return NextAffinity(group, rules.labels, pod, node);
-    case TopologyKind::kAntiAffinity:
-      return NextAntiAffinity(group, pod, node);
-  }
-  return kNoId;
-}
-
-ReqId Topology::NextSpread(Group& group, bool self, const model::NodeRequirement* pod,
-                           const model::NodeRequirement* node) {
-  const TopologySpec& spec = facts_.spec(group.spec);
-  int32_t least = std::numeric_limits<int32_t>::max();
-  int32_t supported = 0;
-  for (size_t at = 0; at < group.counts.size(); ++at) {
-    if (!Allows(pod, group.names[at])) continue;
-    ++supported;
-    least = std::min(least, group.counts[at]);
-  }
-  if (spec.min_domains && supported < *spec.min_domains) least = 0;
-  size_t best = group.counts.size();
-  int32_t best_count = std::numeric_limits<int32_t>::max();
-  for (size_t at = 0; at < group.counts.size(); ++at) {
-    const int32_t count = group.counts[at] + (self ? 1 : 0);
-    if (count >= best_count || count - least > spec.max_skew) continue;
-    if (!Allows(node, group.names[at])) continue;
-    best = at;
-    best_count = count;
-  }
-  if (best == group.counts.size()) return kNoId;
-  group.only.resize(group.names.size(), kNoId);
-  if (group.only[best] == kNoId) group.only[best] = algebra_.InOne(spec.key, group.names[best]);
-  return group.only[best];
-}
-
-ReqId Topology::NextAffinity(const Group& group, LabelsId labels, const model::NodeRequirement* pod,
-                             const model::NodeRequirement* node) const {
+  const bool self = facts_.Selects(group.spec, rules.labels);
+  const size_t size = group.names.size();
   std::vector<std::string> options;
-  for (size_t at = 0; at < group.counts.size(); ++at) {
-    if (group.counts[at] > 0 && Allows(pod, group.names[at]) && Allows(node, group.names[at]))
-      options.push_back(group.names[at]);
-  }
-  const KeyId key = facts_.spec(group.spec).key;
-  if (options.empty() && MayBeFirst(group, labels, pod)) {
-    // One that both allow, and besides the first that the pod allows, which the place may not.
-    const auto first = std::ranges::find_if(group.names, [&](const std::string& name) {
-      return Allows(pod, name) && Allows(node, name);
-    });
-    if (first != group.names.end()) options.push_back(*first);
-    const auto any = std::ranges::find_if(
-        group.names, [&](const std::string& name) { return Allows(pod, name); });
-    if (any != group.names.end()) options.push_back(*any);
+  if (spec.kind == TopologyKind::kSpread) {
+    int32_t least = std::numeric_limits<int32_t>::max();
+    int32_t supported = 0;
+    for (size_t at = 0; at < size; ++at) {
+      if (!Allows(pod, group.names[at])) continue;
+      ++supported;
+      least = std::min(least, group.counts[at]);
+    }
+    if (spec.min_domains && supported < *spec.min_domains) least = 0;
+    int32_t best_count = std::numeric_limits<int32_t>::max();
+    for (size_t at = 0; at < size; ++at) {
+      const int32_t count = group.counts[at] + (self ? 1 : 0);
+      if (count >= best_count || count - least > spec.max_skew) continue;
+      if (!Allows(node, group.names[at])) continue;
+      options = {group.names[at]};
+      best_count = count;
+    }
+  } else {
+    const bool wants_some = spec.kind == TopologyKind::kAffinity;
+    for (size_t at = 0; at < size; ++at) {
+      if ((group.counts[at] > 0) == wants_some && Allows(pod, group.names[at]) &&
+          Allows(node, group.names[at])) {
+        options.push_back(group.names[at]);
+      }
+    }
+    if (wants_some && options.empty() && MayBeFirst(group, rules.labels, pod)) {
+      const auto first = [&](const model::NodeRequirement* also) {
+        const auto it = std::ranges::find_if(group.names, [&](const std::string& name) {
+          return Allows(pod, name) && Allows(also, name);
+        });
+        if (it != group.names.end()) options.push_back(*it);
+      };
+      first(node);
+      first(nullptr);
+    }
   }
   if (options.empty()) return kNoId;
-  return algebra_.Intern(model::NodeRequirement::In(algebra_.key_name(key), std::move(options)));
-}
-
-ReqId Topology::NextAntiAffinity(const Group& group, const model::NodeRequirement* pod,
-                                 const model::NodeRequirement* node) const {
-  std::vector<std::string> options;
-  for (size_t at = 0; at < group.counts.size(); ++at) {
-    if (group.counts[at] == 0 && Allows(pod, group.names[at]) && Allows(node, group.names[at]))
-      options.push_back(group.names[at]);
-  }
-  if (options.empty()) return kNoId;
-  const KeyId key = facts_.spec(group.spec).key;
-  return algebra_.Intern(model::NodeRequirement::In(algebra_.key_name(key), std::move(options)));
+  return algebra_.Intern(
+      model::NodeRequirement::In(algebra_.key_name(spec.key), std::move(options)));
 }
 
 const std::vector<GroupIndex>& Topology::CountingGroups(LabelsId labels) {
@@ -327,7 +396,8 @@ void Topology::Count(Group& group, const std::string& domain) {
   if (it == group.names.end() || *it != domain) {
     group.names.insert(it, domain);
     group.counts.insert(group.counts.begin() + at, 0);
-    group.only.clear();
+    group.allowed.clear();
+    group.in_these.clear();
   }
   if (++group.counts[static_cast<size_t>(at)] == 1) ++group.occupied;
 }
@@ -352,11 +422,32 @@ const std::string& Topology::HostName(HostId host) const {
   return host < existing ? (*setting_.host_names)[host] : claim_names_[host - existing];
 }
 
-bool Topology::HasHostAffinity(const ClassRules& rules) const {
-  return std::ranges::any_of(rules.obeys, [this](GroupIndex index) {
-    const TopologySpec& spec = facts_.spec(groups_[index].spec);
-    return spec.is_hostname && spec.kind == TopologyKind::kAffinity;
-  });
+bool Topology::IsHopeless(const ClassRules& rules) {
+  if (!rules.looks_at_domains) return false;
+  const Place anywhere{.set = Algebra::kEmptySet, .taints = 0, .host = nullptr, .host_id = 0};
+  for (const auto* groups : {&rules.obeys, &rules.kept_off_by}) {
+    for (const GroupIndex index : *groups) {
+      Group& group = groups_[index];
+      if (!group.is_hostname && CheckDomains(group, rules, anywhere) == kNoId) return true;
+    }
+  }
+  return false;
+}
+
+TopologyVerdict Topology::CheckHosts(const ClassRules& rules, const std::string& host,
+                                     HostId host_id) const {
+  if (!rules.looks_at_hosts) return TopologyVerdict::kYes;
+  TopologyVerdict verdict = TopologyVerdict::kYes;
+  for (const auto* groups : {&rules.obeys, &rules.kept_off_by}) {
+    for (const GroupIndex index : *groups) {
+      const Group& group = groups_[index];
+      if (!group.is_hostname) continue;
+      const TopologyVerdict one = CheckHost(group, rules, host, host_id);
+      if (one == TopologyVerdict::kNever) return one;
+      if (one == TopologyVerdict::kNotNow) verdict = one;
+    }
+  }
+  return verdict;
 }
 
 std::string Topology::Text(GroupIndex index, const ClassRules& rules, SetId place_set,

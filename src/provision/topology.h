@@ -33,6 +33,8 @@ struct ClassRules {
   std::vector<GroupIndex> obeys;
   std::vector<GroupIndex> kept_off_by;  // inverse groups that select its pods
   std::vector<GroupIndex> keeps_off;    // inverse groups of its own
+  bool looks_at_hosts = false;          // some of those that it obeys or is kept off by
+  bool looks_at_domains = false;
   LabelsId labels = 0;
   SetId strict = Algebra::kEmptySet;
   std::optional<model::NodeRequirement> strict_host;
@@ -64,8 +66,11 @@ class Topology {
   // A claim has come into being or got a pod.
   void Touch(HostId claim, const std::string& name);
 
-  // Rules over hosts that can be judged by a look at the count: for skipping claims quickly.
-  bool HasHostAffinity(const ClassRules& rules) const;
+  // The part of Check that is a look at counts per host.
+  TopologyVerdict CheckHosts(const ClassRules& rules, const std::string& host,
+                             HostId host_id) const;
+  // Some rule leaves no domain at all, wherever the pod would go.
+  bool IsHopeless(const ClassRules& rules);
 
   // "unsatisfiable topology constraint for ...", with the counts as they are now.
   std::string Text(GroupIndex group, const ClassRules& rules, SetId place_set,
@@ -75,10 +80,14 @@ class Topology {
   struct Group {
     SpecId spec;
     bool inverse;
+    bool is_hostname = false;
+    TopologyKind kind = TopologyKind::kSpread;
     // Domains that are known, by name, and what counts there; not used for hosts.
     std::vector<std::string> names;
     std::vector<int32_t> counts;
-    std::vector<ReqId> only;  // "In this domain", kNoId until it is asked for
+    // While there are few domains: which of them a requirement allows, and "In these domains".
+    std::vector<std::pair<ReqId, uint64_t>> allowed;
+    std::vector<std::pair<uint64_t, ReqId>> in_these;
     // By HostId; claims come behind what exists. Grown when asked for.
     std::vector<int32_t> hosts;
     std::vector<bool> known_hosts;
@@ -97,14 +106,16 @@ class Topology {
   bool AnyOccupied(const Group& group, const model::NodeRequirement* pod_domains) const;
   bool MayBeFirst(const Group& group, LabelsId labels,
                   const model::NodeRequirement* pod_domains) const;
-  TopologyVerdict CheckHost(const Group& group, const ClassRules& rules, const Place& place) const;
+  TopologyVerdict CheckHost(const Group& group, const ClassRules& rules, const std::string& host,
+                            HostId host_id) const;
   ReqId CheckDomains(Group& group, const ClassRules& rules, const Place& place);
-  ReqId NextSpread(Group& group, bool self, const model::NodeRequirement* pod,
-                   const model::NodeRequirement* node);
-  ReqId NextAffinity(const Group& group, LabelsId labels, const model::NodeRequirement* pod,
-                     const model::NodeRequirement* node) const;
-  ReqId NextAntiAffinity(const Group& group, const model::NodeRequirement* pod,
-                         const model::NodeRequirement* node) const;
+  // With sets of domains as bits.
+  uint64_t Allowed(Group& group, ReqId requirement);
+  ReqId InThese(Group& group, uint64_t domains);
+  uint64_t NextSpread(const Group& group, bool self, uint64_t pod, uint64_t node) const;
+  uint64_t NextAffinity(const Group& group, LabelsId labels, uint64_t pod, uint64_t node) const;
+  // However many they are.
+  ReqId CheckManyDomains(const Group& group, const ClassRules& rules, const Place& place) const;
   const model::NodeRequirement* Requirement(SetId set, KeyId key) const;
   const std::vector<GroupIndex>& CountingGroups(LabelsId labels);
   const std::string& HostName(HostId host) const;
