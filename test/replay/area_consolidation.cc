@@ -22,7 +22,7 @@ namespace {
 using provision::Method;
 
 template <class T>
-std::vector<std::shared_ptr<const T>> SharedObjects(const Json& parent, const char* key) {
+std::vector<std::shared_ptr<const T>> ConsolidationObjects(const Json& parent, const char* key) {
   std::vector<std::shared_ptr<const T>> all;
   for (T& object : Objects<T>(parent, key)) {
     all.push_back(std::make_shared<const T>(std::move(object)));
@@ -87,7 +87,7 @@ void Reconcile(model::NodeClaim& claim, const std::vector<provision::PoolView>& 
   provision::SetConsolidatable(claim, *view->pool, now);
 }
 
-Json Print(const provision::Command& command, const provision::DisruptionWorld& world) {
+Json PrintCommand(const provision::Command& command, const provision::DisruptionWorld& world) {
   Json nodes = Json::array();
   for (const auto& candidate : command.candidates) {
     nodes.push_back(world.solver.nodes[candidate.machine].name());
@@ -153,7 +153,7 @@ class MethodCheck {
   void CompareCommands(const provision::MethodAnswer& answer) {
     std::vector<std::pair<Json, double>> ours;
     for (const auto& command : answer.commands) {
-      ours.emplace_back(Print(command, world_), command.savings);
+      ours.emplace_back(PrintCommand(command, world_), command.savings);
     }
     std::ranges::sort(ours, {}, [](const auto& one) { return one.first.at("nodes").dump(); });
     const Json& theirs = expect_.at("commands");
@@ -223,7 +223,7 @@ const char* RecordedName(Method method) {
   return "";
 }
 
-provision::DisruptionOptions ReadOptions(const Json& options) {
+provision::DisruptionOptions ReadConsolidationOptions(const Json& options) {
   provision::DisruptionOptions made{
       .spot_to_spot = options.value("spotToSpotConsolidation", false),
       .terminate_first_drift = options.value("terminateFirstDrift", false)};
@@ -247,16 +247,16 @@ void consolidation(const Json& c, Report& report) {
   const TimePoint now = ReadTime(c.at("now"));
   provision::DisruptionObjects all{
       .pools = ReadPools(c, objects),
-      .nodes = SharedObjects<model::Node>(objects, "nodes"),
-      .pods = SharedObjects<model::Pod>(objects, "pods"),
-      .daemon_sets = SharedObjects<model::DaemonSet>(objects, "daemonSets"),
-      .namespaces = SharedObjects<model::Namespace>(objects, "namespaces"),
-      .budgets = SharedObjects<model::PodDisruptionBudget>(objects, "podDisruptionBudgets"),
-      .storage = {.claims = SharedObjects<model::PersistentVolumeClaim>(objects,
+      .nodes = ConsolidationObjects<model::Node>(objects, "nodes"),
+      .pods = ConsolidationObjects<model::Pod>(objects, "pods"),
+      .daemon_sets = ConsolidationObjects<model::DaemonSet>(objects, "daemonSets"),
+      .namespaces = ConsolidationObjects<model::Namespace>(objects, "namespaces"),
+      .budgets = ConsolidationObjects<model::PodDisruptionBudget>(objects, "podDisruptionBudgets"),
+      .storage = {.claims = ConsolidationObjects<model::PersistentVolumeClaim>(objects,
                                                                         "persistentVolumeClaims"),
-                  .volumes = SharedObjects<model::PersistentVolume>(objects, "persistentVolumes"),
-                  .classes = SharedObjects<model::StorageClass>(objects, "storageClasses"),
-                  .csi_nodes = SharedObjects<model::CsiNode>(objects, "csiNodes")},
+                  .volumes = ConsolidationObjects<model::PersistentVolume>(objects, "persistentVolumes"),
+                  .classes = ConsolidationObjects<model::StorageClass>(objects, "storageClasses"),
+                  .csi_nodes = ConsolidationObjects<model::CsiNode>(objects, "csiNodes")},
       .marked_for_deletion = TextSet(objects, "markedForDeletion"),
       .nominated = TextSet(objects, "nominated")};
   Json conditions = Json::object();
@@ -275,7 +275,7 @@ void consolidation(const Json& c, Report& report) {
     report.Differs("conditions", expect.at("nodeClaimConditions").dump(), conditions.dump());
   }
   const auto world = provision::MakeWorld(std::move(all), RecordedLabels(), {}, now);
-  provision::DisruptionRound round(world, ReadOptions(c.value("options", Json::object())));
+  provision::DisruptionRound round(world, ReadConsolidationOptions(c.value("options", Json::object())));
   std::string first = "none";
   for (const Method method : provision::AllMethods()) {
     const auto answer = round.Ask(method);

@@ -11,9 +11,9 @@ using testing::HasSubstr;
 using namespace std::chrono_literals;  // NOLINT
 
 // 2026-01-15 12:00:00 UTC, a Thursday.
-constexpr TimePoint kNoon{std::chrono::seconds(1'768'478'400)};
+constexpr TimePoint kCronNoon{std::chrono::seconds(1'768'478'400)};
 
-std::optional<Duration> UntilNext(const std::string& text, TimePoint after = kNoon) {
+std::optional<Duration> UntilNext(const std::string& text, TimePoint after = kCronNoon) {
   const auto schedule = CronSchedule::Parse(text);
   EXPECT_TRUE(schedule.ok()) << text << ": " << schedule.status();
   if (!schedule.ok()) return std::nullopt;
@@ -62,8 +62,8 @@ TEST(CronScheduleTest, ADayThatNeverComesHasNoNextHit) {
 }
 
 TEST(CronScheduleTest, SecondsAreRoundedUpToTheNextMinute) {
-  EXPECT_EQ(UntilNext("* * * * *", kNoon + 1ms), 1min - 1ms);
-  EXPECT_EQ(UntilNext("* * * * *", kNoon - 1s), 1s);
+  EXPECT_EQ(UntilNext("* * * * *", kCronNoon + 1ms), 1min - 1ms);
+  EXPECT_EQ(UntilNext("* * * * *", kCronNoon - 1s), 1s);
 }
 
 TEST(CronScheduleTest, WhatItDoesNotUnderstandItRefusesByField) {

@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-constexpr TimePoint kNow{std::chrono::seconds(1'768'478'400)};
+constexpr TimePoint kRulesNow{std::chrono::seconds(1'768'478'400)};
 
 model::Pod ARunningPod() {
   model::Pod pod;
@@ -63,23 +63,23 @@ TEST(EvictionCostTest, HasBounds) {
 
 TEST(PodBudgetsTest, OneThatAllowsNothingBlocks) {
   const PodBudgets budgets({ABudget("one", 0)});
-  EXPECT_THAT(budgets.BlockingNow(ARunningPod(), kNow), ElementsAre("default/one"));
-  EXPECT_THAT(PodBudgets({ABudget("one", 1)}).BlockingNow(ARunningPod(), kNow), IsEmpty());
+  EXPECT_THAT(budgets.BlockingNow(ARunningPod(), kRulesNow), ElementsAre("default/one"));
+  EXPECT_THAT(PodBudgets({ABudget("one", 1)}).BlockingNow(ARunningPod(), kRulesNow), IsEmpty());
 }
 
 TEST(PodBudgetsTest, TwoBlockWhateverTheyAllow) {
   const PodBudgets budgets({ABudget("two", 1), ABudget("one", 1)});
-  EXPECT_THAT(budgets.BlockingNow(ARunningPod(), kNow), ElementsAre("default/one", "default/two"));
+  EXPECT_THAT(budgets.BlockingNow(ARunningPod(), kRulesNow), ElementsAre("default/one", "default/two"));
 }
 
 TEST(PodBudgetsTest, OtherNamespacesAndPodsThatAreNotEvictedAreNoConcern) {
   model::Pod pod = ARunningPod();
   pod.metadata.namespace_ = "other";
   const PodBudgets budgets({ABudget("one", 0)});
-  EXPECT_THAT(budgets.BlockingNow(pod, kNow), IsEmpty());
+  EXPECT_THAT(budgets.BlockingNow(pod, kRulesNow), IsEmpty());
   pod = ARunningPod();
   pod.spec.tolerations = {{.operator_ = "Exists"}};  // stays until the end
-  EXPECT_THAT(budgets.BlockingNow(pod, kNow), IsEmpty());
+  EXPECT_THAT(budgets.BlockingNow(pod, kRulesNow), IsEmpty());
 }
 
 TEST(PodBudgetsTest, UnhealthyPodsMayGoIfTheBudgetSaysSo) {
@@ -88,25 +88,25 @@ TEST(PodBudgetsTest, UnhealthyPodsMayGoIfTheBudgetSaysSo) {
   const auto always = [](model::PodDisruptionBudget& budget) {
     budget.spec.unhealthy_pod_eviction_policy = "AlwaysAllow";
   };
-  EXPECT_THAT(PodBudgets({ABudget("one", 0, always)}).BlockingNow(pod, kNow), IsEmpty());
-  EXPECT_THAT(PodBudgets({ABudget("one", 0)}).BlockingNow(pod, kNow), ElementsAre("default/one"));
+  EXPECT_THAT(PodBudgets({ABudget("one", 0, always)}).BlockingNow(pod, kRulesNow), IsEmpty());
+  EXPECT_THAT(PodBudgets({ABudget("one", 0)}).BlockingNow(pod, kRulesNow), ElementsAre("default/one"));
 }
 
 TEST(PodBudgetsTest, PlanningAsksWhatABudgetCanEverAllow) {
   const model::Pod pod = ARunningPod();
-  EXPECT_TRUE(PodBudgets({ABudget("one", 0)}).IsCurrentlyReschedulable(pod, kNow));
+  EXPECT_TRUE(PodBudgets({ABudget("one", 0)}).IsCurrentlyReschedulable(pod, kRulesNow));
   const auto never = [](model::PodDisruptionBudget& budget) {
     budget.spec.max_unavailable = model::IntOrString{.is_string = true, .text = "0%"};
   };
-  EXPECT_FALSE(PodBudgets({ABudget("one", 1, never)}).IsCurrentlyReschedulable(pod, kNow));
+  EXPECT_FALSE(PodBudgets({ABudget("one", 1, never)}).IsCurrentlyReschedulable(pod, kRulesNow));
 }
 
 TEST(PodRulesTest, APodThatMayNotBeDisruptedIsNotButOneThatHasEndedIs) {
   model::Pod pod = ARunningPod();
   pod.metadata.annotations[model::karpenter::kDoNotDisruptAnnotation] = "true";
-  EXPECT_FALSE(IsDisruptable(pod, kNow));
+  EXPECT_FALSE(IsDisruptable(pod, kRulesNow));
   pod.status.phase = "Succeeded";
-  EXPECT_TRUE(IsDisruptable(pod, kNow));
+  EXPECT_TRUE(IsDisruptable(pod, kRulesNow));
 }
 
 }  // namespace
