@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "autoscale/fake_writer.h"
 #include "base/executor.h"
 #include "base/fake_clock.h"
+#include "cluster/fake_writer.h"
 #include "test/support/must.h"
 
 namespace coppice::app {
@@ -31,7 +31,7 @@ class DryRunWriterTest : public testing::Test {
 
   FakeClock clock;
   Executor executor{clock};
-  autoscale::FakeWriter real{clock};
+  cluster::FakeWriter real{clock};
   std::vector<std::string> lines;
   Log log{clock, [this](std::string_view line) { lines.emplace_back(line); }, LogFormat::kText,
           LogLevel::kInfo};

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/engine_rig.h"
-#include "autoscale/fake_writer.h"
+#include "cluster/fake_writer.h"
 
 namespace coppice::app {
 namespace {
@@ -138,7 +138,7 @@ TEST_F(EngineOptionsTest, MarksOfAProcessBeforeUsGoAlsoIfTheProviderHadToBeAsked
   marked.spec.unschedulable = true;
   marked.spec.taints.push_back({.key = "ToBeDeletedByClusterAutoscaler", .effect = "NoSchedule"});
   world_.UpsertNode(std::make_shared<const model::Node>(std::move(marked)));
-  autoscale::FakeWriter writer(clock_);
+  cluster::FakeWriter writer(clock_);
   HeldWorkers workers;
   Assemble({}, workers, writer);
   bool done = false;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "autoscale/drain_options.h"
 #include "autoscale/taints.h"
-#include "autoscale/world_controllers.h"
 #include "base/promise.h"
+#include "drain/world_controllers.h"
 
 namespace coppice::autoscale {
 
@@ -21,10 +22,10 @@ constexpr Duration kPassEndsWithin = std::chrono::minutes(5);  // a cloud may ta
 
 Actuator::Actuator(Parts parts)
     : parts_(std::move(parts)),
-      evictor_(parts_.options, parts_.writer, parts_.executor),
+      evictor_(EvictionOptionsFrom(parts_.options), parts_.writer, parts_.executor),
       look_(parts_.options, parts_.writer, parts_.world),
       shown_(parts_.world),
-      rules_(DefaultDrainRules(DrainOptions::From(parts_.options))) {}
+      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.options))) {}
 
 cluster::Event Actuator::NodeEvent(const std::string& node, std::string type, std::string reason,
                                    std::string text) const {
@@ -119,14 +120,14 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
     pods.push_back(entry->pod);
     listed.push_back(entry->pod.get());
   }
-  PdbTracker budgets;
-  const WorldControllers controllers(parts_.world);
+  drain::PdbTracker budgets;
+  const drain::WorldControllers controllers(parts_.world);
   if (drain) {
-    auto fresh = PdbTracker::Create(parts_.world.budgets.List());
+    auto fresh = drain::PdbTracker::Create(parts_.world.budgets.List());
     if (!fresh.ok()) return fresh.status();
     budgets = std::move(*fresh);
   }
-  const PodsToMove move = FindPodsToMove(
+  const drain::PodsToMove move = drain::FindPodsToMove(
       rules_, listed, {budgets, drain ? &controllers : nullptr, parts_.executor.clock().Now()});
   if (move.blocking != nullptr) {
     return FailedPrecondition("GetPodsToMove for \"" + node.node +

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "autoscale/actuator.h"
-#include "autoscale/fake_writer.h"
 #include "autoscale/taints.h"
 #include "base/fake_clock.h"
 #include "cloud/fake_node_groups.h"
+#include "cluster/fake_writer.h"
 #include "test/support/must.h"
 
 namespace coppice::autoscale {
@@ -137,7 +137,7 @@ class ActuatorRig : public testing::Test {
 
   FakeClock clock;
   Executor executor{clock};
-  FakeWriter writer{clock};
+  cluster::FakeWriter writer{clock};
   InlineWorkers workers;
   cloud::FakeNodeGroups groups;
   cluster::World world;

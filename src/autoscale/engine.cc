@@ -6,7 +6,7 @@
 #include "autoscale/engine_pass.h"
 #include "autoscale/gpu.h"
 #include "autoscale/readiness.h"
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
 namespace coppice::autoscale {
 
@@ -52,7 +52,7 @@ bool Engine::Counts(const Options& options, const model::Pod& pod) {
       !ListsScheduler(options.allowed_scheduler_names, pod.spec.scheduler_name)) {
     return false;
   }
-  return !pack::IsExpendable(pod, options.expendable_pods_priority_cutoff);
+  return !model::IsExpendable(pod, options.expendable_pods_priority_cutoff);
 }
 
 Engine::Engine(Parts parts)
@@ -85,7 +85,7 @@ Engine::Engine(Parts parts)
            .options_of = [this](std::string_view group) { return OptionsOf(group); },
            .counts =
                [this](const model::Pod& pod) {
-                 return !pack::IsExpendable(pod, parts_.options.expendable_pods_priority_cutoff);
+                 return !model::IsExpendable(pod, parts_.options.expendable_pods_priority_cutoff);
                },
            .status_event = [this](std::string_view type, std::string_view reason,
                                   std::string text) { StatusEvent(type, reason, std::move(text)); },
@@ -301,7 +301,7 @@ Task<bool> Engine::Observe(PassState& pass) {
   co_await CleanUp(pass);
   ListPods(pass);
   for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));
-  auto budgets = PdbTracker::Create(parts_.world.budgets.List());
+  auto budgets = drain::PdbTracker::Create(parts_.world.budgets.List());
   if (!budgets.ok()) {
     pass.Fail("internalError",
               "failed to initialize RemainingPdbTracker: " + budgets.status().message());

@@ -44,7 +44,7 @@ struct Engine::PassState {
   TimePoint oldest_pending;  // when they were created; for pods that are left to be helped
   TimePoint youngest_pending;
   DeletionsInProgress deleting;  // as of the beginning
-  PdbTracker budgets;
+  drain::PdbTracker budgets;
   // Stand-ins, with their group; all_nodes points into it while it grows.
   std::deque<std::pair<std::string, pack::NodeTemplate>> upcoming;
   std::vector<Quotas::NodeOf> all_nodes;    // of the snapshot, stand-ins included

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "autoscale/engine_pass.h"
-#include "autoscale/evictor.h"
 #include "autoscale/taints.h"
 #include "autoscale/utilization.h"
-#include "pack/pod_kinds.h"
+#include "drain/evictor.h"
+#include "model/pod_kinds.h"
 #include "report/explain.h"
 
 namespace coppice::autoscale {
@@ -146,7 +146,7 @@ Engine::Described Engine::Describe(const RemovableNode& node, bool drain) {
   for (const cluster::PodIndex pod : pods) {
     const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
     if (entry == nullptr) continue;
-    const PodTraits::Traits& traits = down_.traits().Of(snapshot, pod, *entry->pod);
+    const drain::PodTraits::Traits& traits = down_.traits().Of(snapshot, pod, *entry->pod);
     if (traits.mirror || traits.daemon_set) continue;
     removed.evicted.push_back(entry->pod);
     if (!described.pods.empty()) described.pods += ',';
@@ -157,7 +157,7 @@ Engine::Described Engine::Describe(const RemovableNode& node, bool drain) {
 
 Task<void> Engine::ScaleDown(PassState& pass) {
   report::ScaleDown& report = pass.report->scale_down;
-  const WorldControllers controllers(parts_.world);
+  const drain::WorldControllers controllers(parts_.world);
   ScaleDownPlanner::View view{.nodes = *pass.nodes,
                               .all_nodes = pass.all_nodes,
                               .budgets = pass.budgets,
@@ -327,14 +327,14 @@ void Engine::EmitScaleUpEvents(const report::ScaleUp& scale_up) {
       const std::string text =
           report::NotTriggeredText(scale_up.result, unhelped, scale_up.considered_groups);
       for (const auto& pod : unhelped.pods) {
-        parts_.writer.Emit(PodEvent(*pod, "Normal", "NotTriggerScaleUp", text));
+        parts_.writer.Emit(drain::PodEvent(*pod, "Normal", "NotTriggerScaleUp", text));
       }
     }
   }
   if (scale_up.resizes.empty()) return;
   const std::string text = report::TriggeredText(scale_up.resizes);
   for (const auto& pod : scale_up.triggered) {
-    parts_.writer.Emit(PodEvent(*pod, "Normal", "TriggeredScaleUp", text));
+    parts_.writer.Emit(drain::PodEvent(*pod, "Normal", "TriggeredScaleUp", text));
   }
 }
 

@@ -7,8 +7,8 @@
 
 #include "autoscale/engine_pass.h"
 #include "autoscale/gpu.h"
+#include "model/pod_kinds.h"
 #include "model/resources.h"
-#include "pack/pod_kinds.h"
 
 namespace coppice::autoscale {
 
@@ -232,8 +232,8 @@ Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
     for (const cluster::PodIndex pod : parts_.world.PodsInOrder(node)) {
       const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
       if (entry == nullptr || entry->pod->metadata.deletion_timestamp ||
-          pack::IsMirrorPod(*entry->pod) || pack::IsStaticPod(*entry->pod) ||
-          pack::IsDaemonSetPod(*entry->pod)) {
+          model::IsMirrorPod(*entry->pod) || model::IsStaticPod(*entry->pod) ||
+          model::IsDaemonSetPod(*entry->pod)) {
         continue;
       }
       pods.push_back({entry->pod, snapshot.CopyPod(pod)});

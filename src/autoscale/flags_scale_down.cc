@@ -13,7 +13,7 @@ Status DrainPriorities(Options& options, std::string_view text) {
   for (const std::string& part : Split(text, ',')) {
     const auto pair = Split(part, ':');
     if (pair.size() != 2) return BadFlagValue(part, "priority:seconds");
-    DrainTier tier;
+    drain::PriorityTier tier;
     tier.priority = TRY(FlagNumber<int32_t>(pair[0], "a priority"));
     tier.shutdown_grace_period_seconds = TRY(FlagNumber<int64_t>(pair[1], "a number of seconds"));
     options.drain_priority_config.push_back(tier);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "cloud/node_groups.h"
+#include "drain/options.h"
 
 namespace coppice::autoscale {
 
@@ -77,13 +78,6 @@ struct ResourceRange {
   friend bool operator==(const ResourceRange&, const ResourceRange&) = default;
 };
 
-// One step of --drain-priority-config: pods of at least this priority get this long to end.
-struct DrainTier {
-  int32_t priority = 0;
-  int64_t shutdown_grace_period_seconds = 0;
-  friend bool operator==(const DrainTier&, const DrainTier&) = default;
-};
-
 struct Options {
   // Loop.
   Duration scan_interval = std::chrono::seconds(10);
@@ -141,7 +135,8 @@ struct Options {
   int max_scale_down_parallelism = 10;
   int max_drain_parallelism = 1;
   int64_t max_graceful_termination_sec = 600;
-  std::vector<DrainTier> drain_priority_config;  // empty: one tier of max_graceful_termination_sec
+  std::vector<drain::PriorityTier>
+      drain_priority_config;  // empty: one tier of max_graceful_termination_sec
   Duration max_pod_eviction_time = std::chrono::minutes(2);
   bool skip_nodes_with_system_pods = true;
   bool skip_nodes_with_local_storage = true;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "autoscale/drain_options.h"
 #include "autoscale/taints.h"
 
 namespace coppice::autoscale {
@@ -36,7 +37,7 @@ int DeletionsInProgress::InGroup(std::string_view group) const {
 
 ScaleDownPlanner::ScaleDownPlanner(Parts parts)
     : parts_(std::move(parts)),
-      rules_(DefaultDrainRules(DrainOptions::From(parts_.options))),
+      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.options))),
       judged_(rules_, traits_),
       alone_(rules_, traits_),
       placer_(parts_.search),
@@ -145,7 +146,7 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
     return result;
   }
   parts_.world.PodsInOrder(of.index, pods_);
-  IndexesToMove move =
+  drain::IndexesToMove move =
       judged_.Sort(parts_.world, pods_, {view.budgets, view.controllers, view.now});
   if (move.blocking != cluster::kNone) {
     result.staying.reason = Unremovable::kBlockedByPod;
@@ -227,7 +228,8 @@ void ScaleDownPlanner::NoteDue(Wakeups& wake) const {
 }
 
 bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, TimePoint now) const {
-  if (remembered.why.blocking_reason == ToString(BlockingReason::kNotEnoughPdb)) return true;
+  if (remembered.why.blocking_reason == drain::ToString(drain::BlockingReason::kNotEnoughPdb))
+    return true;
   return remembered.objects != parts_.world.node_count() + parts_.world.pod_count() &&
          now - remembered.found >= kLookElsewhere;
 }
@@ -328,8 +330,8 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
       simulated.staying.group = of->group;
       const TimePoint until = view.now + parts_.options.unremovable_node_recheck_timeout;
       first_forgotten_ = std::min(first_forgotten_, until);
-      budget_keeps_ = budget_keeps_ ||
-                      simulated.staying.blocking_reason == ToString(BlockingReason::kNotEnoughPdb);
+      budget_keeps_ = budget_keeps_ || simulated.staying.blocking_reason ==
+                                           drain::ToString(drain::BlockingReason::kNotEnoughPdb);
       recently_unremovable_[of->node->metadata.name] = {
           until, fingerprint, parts_.world.node_count() + parts_.world.pod_count(), view.now,
           simulated.staying};
@@ -351,7 +353,7 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
   placer_.NextRun();
 }
 
-void ScaleDownPlanner::UseBudgets(PdbTracker& budgets, RemovableNode& node) const {
+void ScaleDownPlanner::UseBudgets(drain::PdbTracker& budgets, RemovableNode& node) const {
   if (budgets.empty()) return;
   std::vector<const model::Pod*> moving;
   moving.reserve(node.to_reschedule.size());

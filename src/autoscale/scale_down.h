@@ -13,8 +13,6 @@
 #include <vector>
 
 #include "autoscale/cluster_state.h"
-#include "autoscale/drain_memory.h"
-#include "autoscale/drain_rules.h"
 #include "autoscale/listed_node.h"
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
@@ -22,6 +20,8 @@
 #include "autoscale/tpu.h"
 #include "autoscale/utilization.h"
 #include "cluster/world.h"
+#include "drain/memory.h"
+#include "drain/rules.h"
 #include "pack/placer.h"
 #include "report/pass_report.h"
 
@@ -75,8 +75,8 @@ class ScaleDownPlanner {
     const std::vector<ListedNode>& nodes;
     // With stand-ins: what minimal limits are reckoned from.
     const std::vector<Quotas::NodeOf>& all_nodes;
-    PdbTracker budgets;
-    const Controllers* controllers = nullptr;
+    drain::PdbTracker budgets;
+    const drain::Controllers* controllers = nullptr;
     DeletionsInProgress deleting;
     TimePoint now;
     const PassView* pass = nullptr;  // for processors
@@ -97,7 +97,7 @@ class ScaleDownPlanner {
   // How full the node was found by the last evaluation, if it got that far.
   const report::Utilization* UseOf(cluster::NodeIndex index) const;
   // For the report: kinds of pods that nobody moves.
-  PodTraits& traits() { return traits_; }
+  drain::PodTraits& traits() { return traits_; }
 
   // Timers start anew. As upstream's, the order of candidates and what the status counts stay those
   // of the last evaluation.
@@ -188,7 +188,7 @@ class ScaleDownPlanner {
   }
   const NodeMemory& Read(const ListedNode& of);  // what its object says
   void Keep(cluster::NodeIndex index, report::StayingNode staying);
-  void UseBudgets(PdbTracker& budgets, RemovableNode& node) const;
+  void UseBudgets(drain::PdbTracker& budgets, RemovableNode& node) const;
   report::Unremovable MayGo(const View& view, const Entry& entry, Quotas& minima,
                             std::map<std::string, SizeLeft>& sizes);
   void NarrowDestinations(const View& view, std::vector<uint8_t>& destinations);
@@ -199,10 +199,10 @@ class ScaleDownPlanner {
   uint64_t PodsFingerprint(cluster::NodeIndex index) const;
 
   Parts parts_;
-  std::vector<DrainRule> rules_;
-  PodTraits traits_;  // before who asks it
-  DrainMemory judged_;
-  DrainMemory alone_;                    // without budgets and controllers: whether a node is empty
+  std::vector<drain::Rule> rules_;
+  drain::PodTraits traits_;  // before who asks it
+  drain::Memory judged_;
+  drain::Memory alone_;                  // without budgets and controllers: whether a node is empty
   std::vector<NodeMemory> node_memory_;  // by node index
   pack::Placer placer_;
   TpuRequests tpus_;

@@ -32,16 +32,16 @@ ScaleDownPlanner::Emptiness ScaleDownPlanner::EmptinessOf(cluster::NodeIndex ind
   NodeMemory& memory = MemoryOf(index);
   const uint64_t version = snapshot.content_version(index);
   if (memory.emptiness_version == version) return memory.emptiness;
-  const PdbTracker no_budgets;
+  const drain::PdbTracker no_budgets;
   parts_.world.PodsInOrder(index, pods_);
-  const IndexesToMove move = alone_.Sort(parts_.world, pods_, {no_budgets, nullptr, now});
+  const drain::IndexesToMove move = alone_.Sort(parts_.world, pods_, {no_budgets, nullptr, now});
   Emptiness found;
   found.empty = move.blocking == cluster::kNone && move.movable.empty();
   found.waits = found.empty && !move.on_completion.empty();
   const bool lasting = std::ranges::none_of(pods_, [&](cluster::PodIndex pod) {
     const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
     if (entry == nullptr) return false;
-    const PodTraits::Traits& traits = traits_.Of(snapshot, pod, *entry->pod);
+    const drain::PodTraits::Traits& traits = traits_.Of(snapshot, pod, *entry->pod);
     return snapshot.terminating(pod) || (traits.system && !traits.daemon_set && !traits.mirror);
   });
   if (lasting) {

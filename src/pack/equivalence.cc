@@ -4,7 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
 namespace coppice::pack {
 
@@ -49,7 +49,7 @@ std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPo
       continue;
     }
     const model::OwnerReference* controller = model::ControllerOf(pending.pod->metadata);
-    if (controller == nullptr || IsDaemonSetPod(*pending.pod)) {
+    if (controller == nullptr || model::IsDaemonSetPod(*pending.pod)) {
       groups.push_back({pending});
       continue;
     }

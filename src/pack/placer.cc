@@ -6,7 +6,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
 namespace coppice::pack {
 
@@ -93,7 +93,7 @@ class Placer::Failures {
   }
   void Add(const model::Pod& pod) {
     const model::OwnerReference* controller = model::ControllerOf(pod.metadata);
-    if (controller == nullptr || IsDaemonSetPod(pod)) return;
+    if (controller == nullptr || model::IsDaemonSetPod(pod)) return;
     auto& kinds = kinds_[controller->uid];
     if (kinds.size() < kKindsPerController) {
       kinds.push_back(&pod);

@@ -29,4 +29,7 @@ class Report {
   std::vector<std::string> lines;
 };
 
+// The folder of the file that is being replayed: some recordings refer to others beside them.
+std::string CaseFolder();
+
 }  // namespace coppice::replay

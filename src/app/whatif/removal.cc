@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "autoscale/drain_rules.h"
-#include "autoscale/world_controllers.h"
+#include "autoscale/drain_options.h"
 #include "base/strings.h"
+#include "drain/rules.h"
+#include "drain/world_controllers.h"
 #include "model/resources.h"
 #include "pack/search.h"
 
@@ -14,23 +15,23 @@ namespace coppice::app {
 namespace {
 
 using Fate = RemovalAnswer::PodFate;
-using autoscale::DrainOutcome;
+using drain::Outcome;
 
-Fate Judge(const autoscale::DrainVerdict& verdict, const report::PodPtr& pod, bool daemon) {
+Fate Judge(const drain::Verdict& verdict, const report::PodPtr& pod, bool daemon) {
   switch (verdict.outcome) {
-    case DrainOutcome::kBlock:
+    case Outcome::kBlock:
       return {pod, Fate::Kind::kBlocks,
-              std::string(autoscale::ToString(verdict.reason)) +
+              std::string(drain::ToString(verdict.reason)) +
                   (verdict.text.empty() ? "" : ": " + verdict.text)};
-    case DrainOutcome::kWaitForCompletion:
+    case Outcome::kWaitForCompletion:
       return {pod, Fate::Kind::kWaits, "is waited for: it asks to end by itself"};
-    case DrainOutcome::kSkip:
+    case Outcome::kSkip:
       return {pod, Fate::Kind::kStaysBehind,
               "goes with the node (" + std::string(verdict.rule) + ")"};
-    case DrainOutcome::kOk:
+    case Outcome::kOk:
       if (daemon) return {pod, Fate::Kind::kStaysBehind, "goes with the node (DaemonSet)"};
       break;
-    case DrainOutcome::kUndefined:
+    case Outcome::kUndefined:
       break;
   }
   return {pod, Fate::Kind::kMoves, ""};
@@ -63,10 +64,10 @@ Result<RemovalAnswer> TryRemoval(const std::string& name, cluster::World& world,
                     (near.empty() ? "" : "; did you mean " + near + "?"));
   }
   RemovalAnswer answer{.node = name, .drains = true};
-  auto budgets = TRY(autoscale::PdbTracker::Create(world.budgets.List()));
-  const autoscale::WorldControllers controllers(world);
-  const auto rules = autoscale::DefaultDrainRules(autoscale::DrainOptions::From(options));
-  const autoscale::DrainContext context{budgets, &controllers, now};
+  auto budgets = TRY(drain::PdbTracker::Create(world.budgets.List()));
+  const drain::WorldControllers controllers(world);
+  const auto rules = drain::DefaultRules(autoscale::RuleOptionsFrom(options));
+  const drain::Context context{budgets, &controllers, now};
 
   struct Moving {
     cluster::PodIndex index;
@@ -78,7 +79,7 @@ Result<RemovalAnswer> TryRemoval(const std::string& name, cluster::World& world,
   for (const cluster::PodIndex pod : world.PodsInOrder(index)) {
     const cluster::World::PodEntry* entry = world.EntryOf(pod);
     if (entry == nullptr) continue;
-    const autoscale::DrainVerdict verdict = autoscale::JudgePod(rules, *entry->pod, context);
+    const drain::Verdict verdict = drain::JudgePod(rules, *entry->pod, context);
     Fate fate = Judge(verdict, entry->pod, verdict.rule == "DaemonSet");
     if (fate.kind == Fate::Kind::kBlocks) answer.drains = false;
     if (fate.kind == Fate::Kind::kMoves) {

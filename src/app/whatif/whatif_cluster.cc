@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "model/pod_kinds.h"
 #include "model/resources.h"
-#include "pack/pod_kinds.h"
 
 namespace coppice::app {
 
@@ -77,7 +77,7 @@ void WhatIfCluster::RemoveNode(const std::string& name) {
   std::vector<cluster::PodPtr> left;
   for (const cluster::World::PodEntry* entry : world_.BoundTo(name)) left.push_back(entry->pod);
   for (const cluster::PodPtr& pod : left) {
-    if (pack::IsDaemonSetPod(*pod) || pack::IsMirrorPod(*pod) || pack::IsStaticPod(*pod)) {
+    if (model::IsDaemonSetPod(*pod) || model::IsMirrorPod(*pod) || model::IsStaticPod(*pod)) {
       world_.DeletePod(pod->metadata.namespace_, pod->metadata.name);
     } else {
       Displace(pod);

@@ -1,31 +1,30 @@
-#include "autoscale/drain_memory.h"
+#include "drain/memory.h"
 
 #include <algorithm>
 
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 
 PodTraits::Traits PodTraits::Read(const model::Pod& pod) {
   return {.known = true,
-          .daemon_set = pack::IsDaemonSetPod(pod),
-          .mirror = pack::IsMirrorPod(pod),
+          .daemon_set = model::IsDaemonSetPod(pod),
+          .mirror = model::IsMirrorPod(pod),
           .system = pod.metadata.namespace_ == "kube-system"};
 }
 
 // Rules that last are asked once. A verdict that waits for others (overrides) is left to JudgePod.
-DrainVerdict DrainMemory::Judge(Said& said, const model::Pod& pod,
-                                const DrainContext& context) const {
+Verdict Memory::Judge(Said& said, const model::Pod& pod, const Context& context) const {
   for (size_t i = said.from; i < rules_.size(); ++i) {
-    DrainVerdict verdict = rules_[i].judge(pod, context);
+    Verdict verdict = rules_[i].judge(pod, context);
     if (!verdict.overrides.empty()) {
       said.from = 0;
       return JudgePod(rules_, pod, context);
     }
     verdict.rule = rules_[i].name;
     const bool lasting = rules_[i].lasts && said.from == i;
-    if (verdict.outcome != DrainOutcome::kUndefined) {
-      said.final = lasting && verdict.outcome != DrainOutcome::kBlock;  // a block has a text
+    if (verdict.outcome != Outcome::kUndefined) {
+      said.final = lasting && verdict.outcome != Outcome::kBlock;  // a block has a text
       said.outcome = verdict.outcome;
       return verdict;
     }
@@ -33,14 +32,13 @@ DrainVerdict DrainMemory::Judge(Said& said, const model::Pod& pod,
   }
   // Past the last rule: nobody minds, now and, if all rules last, later.
   said.final = said.from == rules_.size();
-  said.outcome = DrainOutcome::kUndefined;
+  said.outcome = Outcome::kUndefined;
   said.budgets = context.budgets.version();
   return {};
 }
 
-IndexesToMove DrainMemory::Sort(const cluster::World& world,
-                                const std::vector<cluster::PodIndex>& pods,
-                                const DrainContext& context) {
+IndexesToMove Memory::Sort(const cluster::World& world, const std::vector<cluster::PodIndex>& pods,
+                           const Context& context) {
   IndexesToMove result;
   result.movable.reserve(pods.size());
   const cluster::Snapshot& snapshot = world.snapshot();
@@ -52,35 +50,35 @@ IndexesToMove DrainMemory::Sort(const cluster::World& world,
     const cluster::World::PodEntry* entry = world.EntryOf(pod);
     if (entry == nullptr) continue;
     Said& said = said_[snapshot.eviction_id(pod)];
-    DrainOutcome outcome = said.outcome;
+    Outcome outcome = said.outcome;
     bool daemon = said.daemon;
     if (!said.final && said.budgets != context.budgets.version()) {
       const PodTraits::Traits& traits = traits_.Of(snapshot, pod, *entry->pod);
       daemon = said.daemon = traits.daemon_set;
-      DrainVerdict verdict = Judge(said, *entry->pod, context);
+      Verdict verdict = Judge(said, *entry->pod, context);
       outcome = verdict.outcome;
       // By the clock, for what is known of its kind is not enough: nothing is remembered.
       if (snapshot.terminating(pod) || (traits.system && !traits.daemon_set)) said = {};
-      if (outcome == DrainOutcome::kBlock) {
+      if (outcome == Outcome::kBlock) {
         result.blocking = pod;
         result.blocked_by = std::move(verdict);
         return result;
       }
     }
     switch (outcome) {
-      case DrainOutcome::kUndefined:
-      case DrainOutcome::kOk:
+      case Outcome::kUndefined:
+      case Outcome::kOk:
         (daemon ? result.daemon_set : result.movable).push_back(pod);
         break;
-      case DrainOutcome::kWaitForCompletion:
+      case Outcome::kWaitForCompletion:
         result.on_completion.push_back(pod);
         break;
-      case DrainOutcome::kSkip:
-      case DrainOutcome::kBlock:
+      case Outcome::kSkip:
+      case Outcome::kBlock:
         break;
     }
   }
   return result;
 }
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

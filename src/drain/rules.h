@@ -1,6 +1,6 @@
 // Drain rules: what happens to each pod of a node that is to go, and whether one of them keeps it.
 //
-// Thirteen rules, asked in the order of one list (DefaultDrainRules); the first that has an opinion
+// Thirteen rules, asked in the order of one list (DefaultRules); the first that has an opinion
 // decides. A pod without one is movable. Pure: reads pods, controllers and budgets, changes
 // nothing.
 
@@ -13,14 +13,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "autoscale/options.h"
-#include "autoscale/pdb_tracker.h"
 #include "base/clock.h"
+#include "drain/options.h"
+#include "drain/pdb_tracker.h"
 #include "model/objects.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 
-enum class DrainOutcome {
+enum class Outcome {
   kUndefined,          // this rule does not care
   kOk,                 // may go; nothing later is asked
   kSkip,               // stays on the machine and dies with it
@@ -42,12 +42,12 @@ enum class BlockingReason {
 };
 std::string_view ToString(BlockingReason reason);  // upstream's spelling
 
-struct DrainVerdict {
-  DrainOutcome outcome = DrainOutcome::kUndefined;
+struct Verdict {
+  Outcome outcome = Outcome::kUndefined;
   BlockingReason reason = BlockingReason::kNone;
   std::string text = {};  // of a block: a sentence with names and numbers
   // If not empty: this verdict waits, and holds if a later rule says one of these.
-  std::vector<DrainOutcome> overrides = {};
+  std::vector<Outcome> overrides = {};
   std::string_view rule = {};  // who decided; set by JudgePod
 };
 
@@ -75,7 +75,7 @@ class ListedControllers final : public Controllers {
   std::unordered_map<std::string, Found> by_key_;
 };
 
-struct DrainContext {
+struct Context {
   const PdbTracker& budgets;
   const Controllers* controllers = nullptr;  // null: not known, and not asked about
   TimePoint now;
@@ -84,28 +84,16 @@ struct DrainContext {
 // Of the pod it reads what cluster::Interner::Eviction has in its key, and nothing else: pods of
 // one key are judged once. But for times: a rule may read those of a pod that is going, and, behind
 // the rule about DaemonSets, those of the system's pods.
-struct DrainRule {
+struct Rule {
   std::string_view name;
-  std::function<DrainVerdict(const model::Pod&, const DrainContext&)> judge;
+  std::function<Verdict(const model::Pod&, const Context&)> judge;
   // What it says of a pod does not change while one evaluation goes on, whatever else is removed.
   bool lasts = false;
 };
 
-// Which of the rules apply, and their numbers.
-struct DrainOptions {
-  bool skip_nodes_with_system_pods = true;
-  bool skip_nodes_with_local_storage = true;
-  bool skip_nodes_with_custom_controller_pods = true;
-  int min_replica_count = 0;
-  Duration blocking_system_pod_timeout = std::chrono::hours(1);
+std::vector<Rule> DefaultRules(const RuleOptions& options);
 
-  static DrainOptions From(const Options& options);
-};
-
-std::vector<DrainRule> DefaultDrainRules(const DrainOptions& options);
-
-DrainVerdict JudgePod(const std::vector<DrainRule>& rules, const model::Pod& pod,
-                      const DrainContext& context);
+Verdict JudgePod(const std::vector<Rule>& rules, const model::Pod& pod, const Context& context);
 
 // What becomes of a node's pods, in their order, up to the first that blocks.
 struct PodsToMove {
@@ -113,12 +101,12 @@ struct PodsToMove {
   std::vector<const model::Pod*> daemon_set;     // not moved; evicted if asked for
   std::vector<const model::Pod*> on_completion;  // waited for
   const model::Pod* blocking = nullptr;
-  DrainVerdict blocked_by;  // if there is a blocking pod
+  Verdict blocked_by;  // if there is a blocking pod
 };
-PodsToMove FindPodsToMove(const std::vector<DrainRule>& rules,
-                          const std::vector<const model::Pod*>& pods, const DrainContext& context);
+PodsToMove FindPodsToMove(const std::vector<Rule>& rules,
+                          const std::vector<const model::Pod*>& pods, const Context& context);
 
 // Terminating for longer than its grace period and a margin: as good as gone.
 bool IsLongTerminating(const model::Pod& pod, TimePoint now);
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

@@ -2,10 +2,10 @@
 
 #pragma once
 
-#include "autoscale/drain_rules.h"
 #include "cluster/world.h"
+#include "drain/rules.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 
 class WorldControllers final : public Controllers {
  public:
@@ -17,4 +17,4 @@ class WorldControllers final : public Controllers {
   const cluster::World& world_;
 };
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

@@ -1,12 +1,13 @@
-#include "autoscale/evictor.h"
+#include "drain/evictor.h"
 
 #include <algorithm>
 
 #include "base/go_sort.h"
+#include "base/strings.h"
+#include "model/pod_kinds.h"
 #include "model/resources.h"
-#include "pack/pod_kinds.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 
 namespace {
 
@@ -14,23 +15,22 @@ constexpr Duration kRetry = std::chrono::seconds(10);
 constexpr Duration kPoll = std::chrono::seconds(5);
 constexpr Duration kHeadroom =
     std::chrono::seconds(30);  // beyond the grace period, for kubelet and API server
-constexpr int64_t kDefaultGraceSeconds = 30;
-constexpr std::string_view kEnableDsEviction =
-    "cluster-autoscaler.kubernetes.io/enable-ds-eviction";
 
 // A DaemonSet pod says itself whether it wants to be evicted; else the option does.
-bool WantsEviction(const model::Pod& pod, bool by_default) {
-  const std::string* said = pod.metadata.annotations.Find(kEnableDsEviction);
+bool WantsEviction(const model::Pod& pod, const std::string& prefix, bool by_default) {
+  if (prefix.empty()) return by_default;
+  const std::string* said = pod.metadata.annotations.Find(prefix + "enable-ds-eviction");
   return said == nullptr ? by_default : *said == "true";
 }
 
-void Split(const std::vector<cluster::PodPtr>& pods, bool evict_daemon_sets,
-           std::vector<cluster::PodPtr>& ordinary, std::vector<cluster::PodPtr>& daemon_set) {
+void SortPods(const std::vector<cluster::PodPtr>& pods, const std::string& prefix,
+              bool evict_daemon_sets, std::vector<cluster::PodPtr>& ordinary,
+              std::vector<cluster::PodPtr>& daemon_set) {
   for (const cluster::PodPtr& pod : pods) {
-    if (pack::IsMirrorPod(*pod)) continue;
-    if (!pack::IsDaemonSetPod(*pod)) {
+    if (model::IsMirrorPod(*pod)) continue;
+    if (!model::IsDaemonSetPod(*pod)) {
       ordinary.push_back(pod);
-    } else if (WantsEviction(*pod, evict_daemon_sets)) {
+    } else if (WantsEviction(*pod, prefix, evict_daemon_sets)) {
       daemon_set.push_back(pod);
     }
   }
@@ -48,25 +48,26 @@ cluster::Event PodEvent(const model::Pod& pod, std::string type, std::string rea
           std::move(type), std::move(reason),       std::move(text)};
 }
 
-Evictor::Evictor(const Options& options, cluster::Writer& writer, Executor& executor)
-    : options_(options), writer_(writer), executor_(executor) {}
+Evictor::Evictor(EvictionOptions options, cluster::Writer& writer, Executor& executor)
+    : options_(std::move(options)), writer_(writer), executor_(executor) {}
 
 std::vector<Evictor::Tier> Evictor::TiersOf(std::vector<cluster::PodPtr> must_go,
                                             std::vector<cluster::PodPtr> may_stay) const {
-  if (options_.drain_priority_config.empty()) {
-    return {{options_.max_graceful_termination_sec, std::move(must_go), std::move(may_stay)}};
+  if (options_.tiers.empty()) {
+    return {{options_.max_graceful_termination_seconds, std::move(must_go), std::move(may_stay)}};
   }
-  std::vector<DrainTier> config = options_.drain_priority_config;
-  GoSort(config, [](const DrainTier& a, const DrainTier& b) { return a.priority < b.priority; });
+  std::vector<PriorityTier> config = options_.tiers;
+  GoSort(config,
+         [](const PriorityTier& a, const PriorityTier& b) { return a.priority < b.priority; });
   std::vector<Tier> tiers;
-  for (const DrainTier& tier : config)
+  for (const PriorityTier& tier : config)
     tiers.push_back({tier.shutdown_grace_period_seconds, {}, {}});
   // The highest tier that the pod's priority reaches; below the lowest, the lowest. Of several
   // tiers of one priority, as upstream finds them: the first for pods of just that priority, the
   // last for those above it.
   const auto tier_of = [&](const model::Pod& pod) -> Tier& {
     const int32_t priority = model::PriorityOf(pod);
-    const auto reached = std::ranges::lower_bound(config, priority, {}, &DrainTier::priority);
+    const auto reached = std::ranges::lower_bound(config, priority, {}, &PriorityTier::priority);
     auto at = static_cast<size_t>(reached - config.begin());
     if (at > 0 && (at == config.size() || config[at].priority > priority)) --at;
     return tiers[at];
@@ -79,9 +80,9 @@ std::vector<Evictor::Tier> Evictor::TiersOf(std::vector<cluster::PodPtr> must_go
 Task<Status> Evictor::Drain(std::string node, std::vector<cluster::PodPtr> pods) {
   std::vector<cluster::PodPtr> ordinary;
   std::vector<cluster::PodPtr> daemon_set;
-  Split(pods, options_.daemonset_eviction_for_occupied_nodes, ordinary, daemon_set);
-  if (!options_.drain_priority_config
-           .empty()) {  // tiers order DaemonSet pods, too, so they are waited for
+  SortPods(pods, options_.annotation_prefix, options_.daemon_sets_of_occupied_nodes, ordinary,
+           daemon_set);
+  if (!options_.tiers.empty()) {  // tiers order DaemonSet pods, too, so they are waited for
     std::ranges::move(daemon_set, std::back_inserter(ordinary));
     daemon_set.clear();
   }
@@ -92,7 +93,8 @@ Task<Status> Evictor::Drain(std::string node, std::vector<cluster::PodPtr> pods)
 Task<void> Evictor::EvictDaemonSetPods(std::string node, std::vector<cluster::PodPtr> pods) {
   std::vector<cluster::PodPtr> ordinary;
   std::vector<cluster::PodPtr> daemon_set;
-  Split(pods, options_.daemonset_eviction_for_empty_nodes, ordinary, daemon_set);
+  SortPods(pods, options_.annotation_prefix, options_.daemon_sets_of_empty_nodes, ordinary,
+           daemon_set);
   std::vector<cluster::PodPtr> none;
   std::vector<Tier> tiers = TiersOf(std::move(none), std::move(daemon_set));
   const Status ignored = co_await DrainTiers(std::move(node), std::move(tiers));
@@ -133,9 +135,9 @@ Task<Status> Evictor::EvictTier(std::string node, Tier tier) {
 Task<Status> Evictor::EvictOne(cluster::PodPtr pod, TimePoint retry_until,
                                int64_t grace_limit_seconds, bool must_go) {
   cluster::Event attempt =
-      PodEvent(*pod, "Normal", "ScaleDown", "deleting pod for node scale down");
+      PodEvent(*pod, "Normal", options_.evicting_reason, options_.evicting_text);
   writer_.Emit(std::move(attempt));
-  int64_t grace = pod->spec.termination_grace_period_seconds.value_or(kDefaultGraceSeconds);
+  int64_t grace = pod->spec.termination_grace_period_seconds.value_or(model::kDefaultGraceSeconds);
   if (grace_limit_seconds > 0) grace = std::min(grace, grace_limit_seconds);
   Status last;
   do {
@@ -144,8 +146,7 @@ Task<Status> Evictor::EvictOne(cluster::PodPtr pod, TimePoint retry_until,
     co_await executor_.Sleep(kRetry);
   } while (executor_.clock().Now() < retry_until);
   if (must_go) {
-    cluster::Event failed =
-        PodEvent(*pod, "Warning", "ScaleDownFailed", "failed to delete pod for ScaleDown");
+    cluster::Event failed = PodEvent(*pod, "Warning", options_.failed_reason, options_.failed_text);
     writer_.Emit(std::move(failed));
   }
   co_return Status(Code::kDeadlineExceeded,
@@ -173,4 +174,4 @@ Task<Status> Evictor::WaitUntilGone(std::string node, Tier tier) {
                    "Failed to drain node /" + node + ": pods remaining after timeout");
 }
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

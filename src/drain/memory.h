@@ -1,4 +1,4 @@
-// DrainMemory: what the drain rules say about a pod, asked once per evaluation and kind of pod.
+// Memory: what the drain rules say about a pod, asked once per evaluation and kind of pod.
 //
 // A scan of all nodes judges a pod whenever the node that it is on is tried, and pods that moved
 // are tried again with their new node. But what the rules read of a pod is interned
@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "autoscale/drain_rules.h"
 #include "cluster/world.h"
+#include "drain/rules.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 
 // PodsToMove, by index.
 struct IndexesToMove {
@@ -23,7 +23,7 @@ struct IndexesToMove {
   std::vector<cluster::PodIndex> daemon_set;
   std::vector<cluster::PodIndex> on_completion;
   cluster::PodIndex blocking = cluster::kNone;
-  DrainVerdict blocked_by;  // if there is a blocking pod
+  Verdict blocked_by;  // if there is a blocking pod
 };
 
 // What kind of pod stands behind an index, read off one object for all with its eviction id.
@@ -53,10 +53,9 @@ class PodTraits {
   std::vector<Traits> known_;  // by eviction id
 };
 
-class DrainMemory {
+class Memory {
  public:
-  DrainMemory(const std::vector<DrainRule>& rules, PodTraits& traits)
-      : rules_(rules), traits_(traits) {}
+  Memory(const std::vector<Rule>& rules, PodTraits& traits) : rules_(rules), traits_(traits) {}
 
   // Before the first question of an evaluation: controllers or the time may be others now.
   void Forget() { said_.clear(); }
@@ -64,23 +63,23 @@ class DrainMemory {
   // What becomes of these pods, in their order, up to the first that blocks. Pods that a plan made
   // up are left out.
   IndexesToMove Sort(const cluster::World& world, const std::vector<cluster::PodIndex>& pods,
-                     const DrainContext& context);
+                     const Context& context);
 
  private:
   struct Said {
     uint8_t from = 0;    // the rule to go on with; those before it have nothing to say
     bool final = false;  // the outcome stands
     bool daemon = false;
-    DrainOutcome outcome = DrainOutcome::kUndefined;
+    Outcome outcome = Outcome::kUndefined;
     uint64_t budgets = 0;  // the outcome stands for this version of the budgets; 0: for none
   };
 
-  DrainVerdict Judge(Said& said, const model::Pod& pod, const DrainContext& context) const;
+  Verdict Judge(Said& said, const model::Pod& pod, const Context& context) const;
 
-  const std::vector<DrainRule>& rules_;
+  const std::vector<Rule>& rules_;
   PodTraits& traits_;
   uint64_t id_epoch_ = 0;
   std::vector<Said> said_;  // by eviction id
 };
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

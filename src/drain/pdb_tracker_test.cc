@@ -1,11 +1,11 @@
-#include "autoscale/pdb_tracker.h"
+#include "drain/pdb_tracker.h"
 
 #include <gtest/gtest.h>
 
-#include "autoscale/drain_rules.h"
+#include "drain/rules.h"
 #include "test/support/must.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 namespace {
 
 std::shared_ptr<const model::PodDisruptionBudget> Budget(
@@ -66,8 +66,7 @@ TEST(PdbTrackerTest, ExhaustedBudgetBlocksADrain) {
   model::Pod pod = Web();
   pod.metadata.owner_references = {
       {.api_version = "apps/v1", .kind = "ReplicaSet", .name = "o", .controller = true}};
-  const DrainVerdict verdict =
-      JudgePod(DefaultDrainRules({}), pod, {.budgets = tracker, .now = {}});
+  const Verdict verdict = JudgePod(DefaultRules({}), pod, {.budgets = tracker, .now = {}});
   EXPECT_EQ(verdict.reason, BlockingReason::kNotEnoughPdb);
   EXPECT_EQ(verdict.text, "disruption budget spent allows no disruption of pod shop/web");
 }
@@ -80,4 +79,4 @@ TEST(PdbTrackerTest, MalformedSelectorIsAnErrorThatNamesTheBudget) {
 }
 
 }  // namespace
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "autoscale/options.h"
 #include "base/executor.h"
 #include "cluster/world.h"
 #include "cluster/writer.h"
+#include "drain/options.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 
 class Evictor {
  public:
-  Evictor(const Options& options, cluster::Writer& writer, Executor& executor);
+  Evictor(EvictionOptions options, cluster::Writer& writer, Executor& executor);
 
   // All pods of an occupied node but mirror pods. OK when they are gone; else why the node must
   // stay.
@@ -38,7 +38,7 @@ class Evictor {
                         bool must_go);
   Task<Status> WaitUntilGone(std::string node, Tier tier);
 
-  const Options& options_;
+  const EvictionOptions options_;
   cluster::Writer& writer_;
   Executor& executor_;
 };
@@ -47,4 +47,4 @@ class Evictor {
 cluster::Event PodEvent(const model::Pod& pod, std::string type, std::string reason,
                         std::string text);
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

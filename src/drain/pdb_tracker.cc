@@ -1,8 +1,8 @@
-#include "autoscale/pdb_tracker.h"
+#include "drain/pdb_tracker.h"
 
 #include <utility>
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 
 Result<PdbTracker> PdbTracker::Create(
     const std::vector<std::shared_ptr<const model::PodDisruptionBudget>>& budgets) {
@@ -72,4 +72,4 @@ void PdbTracker::Remove(const std::vector<const model::Pod*>& pods) {
   }
 }
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

@@ -1,33 +1,28 @@
-#include "autoscale/drain_rules.h"
+#include "drain/rules.h"
 
 #include <algorithm>
 
 #include "base/strings.h"
-#include "pack/pod_kinds.h"
+#include "model/pod_kinds.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 namespace {
 
+using model::IsDaemonSetPod;
+using model::IsMirrorPod;
 using model::OwnerReference;
 using model::Pod;
-using pack::IsDaemonSetPod;
-using pack::IsMirrorPod;
-
-constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict";
-constexpr std::string_view kSafeLocalVolumes =
-    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 
 constexpr auto kLongTerminatingMargin = std::chrono::seconds(30);
-constexpr int64_t kDefaultGraceSeconds = 30;  // the API server's default
 
-DrainVerdict Undefined() { return {}; }
-DrainVerdict Ok() { return {.outcome = DrainOutcome::kOk}; }
-DrainVerdict Skip() { return {.outcome = DrainOutcome::kSkip}; }
-DrainVerdict Block(BlockingReason reason, std::string text) {
-  return {.outcome = DrainOutcome::kBlock, .reason = reason, .text = std::move(text)};
+Verdict Undefined() { return {}; }
+Verdict Ok() { return {.outcome = Outcome::kOk}; }
+Verdict Skip() { return {.outcome = Outcome::kSkip}; }
+Verdict Block(BlockingReason reason, std::string text) {
+  return {.outcome = Outcome::kBlock, .reason = reason, .text = std::move(text)};
 }
 
-std::string NameOf(const Pod& pod) { return pod.metadata.namespace_ + "/" + pod.metadata.name; }
+std::string FullName(const Pod& pod) { return pod.metadata.namespace_ + "/" + pod.metadata.name; }
 
 bool Annotated(const Pod& pod, std::string_view key, std::string_view value) {
   const std::string* said = pod.metadata.annotations.Find(key);
@@ -42,22 +37,20 @@ std::optional<std::string_view> GroupOf(std::string_view api_version) {
   return api_version.substr(0, slash);
 }
 
-DrainVerdict Unreadable(const Pod& pod, const DrainContext&) {
+Verdict Unreadable(const Pod& pod, const Context&) {
   if (!pod.metadata.unreadable) return Undefined();
   return Block(BlockingReason::kUnreadable,
-               "pod " + NameOf(pod) + " cannot be read, so nobody knows whether it may go: " +
+               "pod " + FullName(pod) + " cannot be read, so nobody knows whether it may go: " +
                    pod.metadata.unreadable->what);
 }
 
-DrainVerdict Mirror(const Pod& pod, const DrainContext&) {
-  return IsMirrorPod(pod) ? Skip() : Undefined();
-}
+Verdict Mirror(const Pod& pod, const Context&) { return IsMirrorPod(pod) ? Skip() : Undefined(); }
 
-DrainVerdict LongTerminating(const Pod& pod, const DrainContext& context) {
+Verdict LongTerminating(const Pod& pod, const Context& context) {
   return IsLongTerminating(pod, context.now) ? Skip() : Undefined();
 }
 
-DrainVerdict ReplicaCount(const Pod& pod, const DrainContext& context, int min_replicas) {
+Verdict ReplicaCount(const Pod& pod, const Context& context, int min_replicas) {
   const OwnerReference* owner = model::ControllerOf(pod.metadata);
   if (context.controllers == nullptr || owner == nullptr) return Undefined();
   const auto group = GroupOf(owner->api_version);
@@ -75,26 +68,26 @@ DrainVerdict ReplicaCount(const Pod& pod, const DrainContext& context, int min_r
   const auto found = context.controllers->Find(kind, pod.metadata.namespace_, owner->name);
   if (!found) {
     return Block(BlockingReason::kControllerNotFound,
-                 kind + " " + owner->name + " of pod " + NameOf(pod) + " does not exist");
+                 kind + " " + owner->name + " of pod " + FullName(pod) + " does not exist");
   }
   if (counts && found->replicas && *found->replicas < min_replicas) {
     return Block(BlockingReason::kMinReplicasReached,
-                 kind + " " + owner->name + " of pod " + NameOf(pod) + " has " +
+                 kind + " " + owner->name + " of pod " + FullName(pod) + " has " +
                      std::to_string(*found->replicas) + " replicas, below the minimum of " +
                      std::to_string(min_replicas));
   }
   return Undefined();
 }
 
-DrainVerdict DaemonSet(const Pod& pod, const DrainContext&) {
+Verdict DaemonSet(const Pod& pod, const Context&) {
   return IsDaemonSetPod(pod) ? Ok() : Undefined();
 }
 
-DrainVerdict SafeToEvict(const Pod& pod, const DrainContext&) {
-  return Annotated(pod, kSafeToEvict, "true") ? Ok() : Undefined();
+Verdict SafeToEvict(const Pod& pod, const std::string& annotation) {
+  return Annotated(pod, annotation, "true") ? Ok() : Undefined();
 }
 
-DrainVerdict Terminal(const Pod& pod, const DrainContext&) {
+Verdict Terminal(const Pod& pod, const Context&) {
   const std::string& restart = pod.spec.restart_policy;
   const bool over =
       pod.status.phase == "Failed" ||
@@ -102,45 +95,45 @@ DrainVerdict Terminal(const Pod& pod, const DrainContext&) {
   return over ? Ok() : Undefined();
 }
 
-DrainVerdict OnCompletion(const Pod& pod, const DrainContext&) {
-  if (!Annotated(pod, kSafeToEvict, "on-completion")) return Undefined();
-  return {.outcome = DrainOutcome::kWaitForCompletion};
+Verdict OnCompletion(const Pod& pod, const std::string& annotation) {
+  if (!Annotated(pod, annotation, "on-completion")) return Undefined();
+  return {.outcome = Outcome::kWaitForCompletion};
 }
 
-DrainVerdict Replicated(const Pod& pod, bool only_known_kinds) {
+Verdict Replicated(const Pod& pod, bool only_known_kinds) {
   const OwnerReference* owner = model::ControllerOf(pod.metadata);
   if (owner == nullptr) {
     return Block(BlockingReason::kNotReplicated,
-                 "pod " + NameOf(pod) + " has no controller to bring it back");
+                 "pod " + FullName(pod) + " has no controller to bring it back");
   }
   constexpr std::string_view kKinds[] = {"ReplicationController", "Job", "ReplicaSet",
                                          "StatefulSet"};
   if (only_known_kinds && std::ranges::find(kKinds, owner->kind) == std::end(kKinds)) {
-    return Block(BlockingReason::kNotReplicated, "pod " + NameOf(pod) + " belongs to a " +
+    return Block(BlockingReason::kNotReplicated, "pod " + FullName(pod) + " belongs to a " +
                                                      owner->kind +
                                                      ", which is not known to bring it back");
   }
   return Undefined();
 }
 
-DrainVerdict System(const Pod& pod, const DrainContext& context, Duration timeout) {
+Verdict System(const Pod& pod, const Context& context, Duration timeout) {
   if (pod.metadata.namespace_ != "kube-system" || context.budgets.HasBudget(pod))
     return Undefined();
   const auto& created = pod.metadata.creation_timestamp;
   if (created && context.now > created->at + timeout) return Ok();  // and later rules are not asked
   return Block(BlockingReason::kUnmovableKubeSystemPod,
-               "pod " + NameOf(pod) + " belongs to the system and has no disruption budget");
+               "pod " + FullName(pod) + " belongs to the system and has no disruption budget");
 }
 
-DrainVerdict NotSafeToEvict(const Pod& pod, const DrainContext&) {
-  if (!Annotated(pod, kSafeToEvict, "false")) return Undefined();
+Verdict NotSafeToEvict(const Pod& pod, const std::string& annotation) {
+  if (!Annotated(pod, annotation, "false")) return Undefined();
   return Block(BlockingReason::kNotSafeToEvictAnnotation,
-               "pod " + NameOf(pod) + " is annotated as not safe to evict");
+               "pod " + FullName(pod) + " is annotated as not safe to evict");
 }
 
-DrainVerdict LocalStorage(const Pod& pod, const DrainContext&) {
+Verdict LocalStorage(const Pod& pod, const std::string& safe_volumes) {
   std::vector<std::string> safe;
-  if (const std::string* listed = pod.metadata.annotations.Find(kSafeLocalVolumes);
+  if (const std::string* listed = pod.metadata.annotations.Find(safe_volumes);
       listed != nullptr && !listed->empty()) {
     safe = Split(*listed, ',');  // blanks are part of the names, as upstream has it
   }
@@ -149,17 +142,17 @@ DrainVerdict LocalStorage(const Pod& pod, const DrainContext&) {
         volume.host_path || (volume.empty_dir && volume.empty_dir->medium != "Memory");
     if (local && std::ranges::find(safe, volume.name) == safe.end()) {
       return Block(BlockingReason::kLocalStorageRequested,
-                   "pod " + NameOf(pod) + " keeps data on the machine in volume " + volume.name);
+                   "pod " + FullName(pod) + " keeps data on the machine in volume " + volume.name);
     }
   }
   return Undefined();
 }
 
-DrainVerdict Pdb(const Pod& pod, const DrainContext& context) {
+Verdict Pdb(const Pod& pod, const Context& context) {
   const std::string* budget = context.budgets.ExhaustedBudget(pod);
   if (budget == nullptr) return Undefined();
   return Block(BlockingReason::kNotEnoughPdb,
-               "disruption budget " + *budget + " allows no disruption of pod " + NameOf(pod));
+               "disruption budget " + *budget + " allows no disruption of pod " + FullName(pod));
 }
 
 }  // namespace
@@ -211,30 +204,31 @@ std::optional<Controllers::Found> ListedControllers::Find(std::string_view kind,
   return it->second;
 }
 
-DrainOptions DrainOptions::From(const Options& options) {
-  return {.skip_nodes_with_system_pods = options.skip_nodes_with_system_pods,
-          .skip_nodes_with_local_storage = options.skip_nodes_with_local_storage,
-          .skip_nodes_with_custom_controller_pods = options.skip_nodes_with_custom_controller_pods,
-          .min_replica_count = options.min_replica_count,
-          .blocking_system_pod_timeout = options.blocking_system_pod_distruption_timeout};
-}
-
-std::vector<DrainRule> DefaultDrainRules(const DrainOptions& options) {
+std::vector<Rule> DefaultRules(const RuleOptions& options) {
   const bool known_kinds = options.skip_nodes_with_custom_controller_pods;
   const auto replica_count = [min = options.min_replica_count](const Pod& pod,
-                                                               const DrainContext& context) {
+                                                               const Context& context) {
     return ReplicaCount(pod, context, min);
   };
-  const auto replicated = [known_kinds](const Pod& pod, const DrainContext&) {
+  const auto replicated = [known_kinds](const Pod& pod, const Context&) {
     return Replicated(pod, known_kinds);
   };
   const auto system = [timeout = options.blocking_system_pod_timeout](const Pod& pod,
-                                                                      const DrainContext& context) {
+                                                                      const Context& context) {
     return System(pod, context, timeout);
   };
 
+  // What a pod says of itself, by the engine's own annotations.
+  using Said = Verdict (*)(const Pod&, const std::string&);
+  const auto by = [&options](Said judge, std::string_view annotation) {
+    std::string name;
+    if (!options.annotation_prefix.empty())
+      name.append(options.annotation_prefix).append(annotation);
+    return [judge, name](const Pod& pod, const Context&) { return judge(pod, name); };
+  };
+
   struct Entry {
-    DrainRule rule;
+    Rule rule;
     bool applies = true;
   };
   const Entry all[] = {
@@ -242,22 +236,24 @@ std::vector<DrainRule> DefaultDrainRules(const DrainOptions& options) {
       {{"Mirror", Mirror}},                    // the kubelet owns it: nothing below may judge it
       {{"LongTerminating", LongTerminating}},  // as good as gone, whatever it was
       {{"ReplicaCount", replica_count},
-       known_kinds},                     // before DaemonSet: a DaemonSet pod can be an orphan, too
-      {{"DaemonSet", DaemonSet}},        // not moved, so nothing below can mind
-      {{"SafeToEvict", SafeToEvict}},    // the owner's word, above every doubt below
-      {{"Terminal", Terminal}},          // nothing left to lose
-      {{"OnCompletion", OnCompletion}},  // waits instead of blocking
-      {{"Replicated", replicated}},      // from here on: reasons to keep the node
+       known_kinds},               // before DaemonSet: a DaemonSet pod can be an orphan, too
+      {{"DaemonSet", DaemonSet}},  // not moved, so nothing below can mind
+      {{"SafeToEvict",
+        by(SafeToEvict, "safe-to-evict")}},  // the owner's word, above every doubt below
+      {{"Terminal", Terminal}},              // nothing left to lose
+      {{"OnCompletion", by(OnCompletion, "safe-to-evict")}},  // waits instead of blocking
+      {{"Replicated", replicated}},  // from here on: reasons to keep the node
       {{
            "System",
            system,
        },
        options.skip_nodes_with_system_pods},  // an old one is let go, past the rules below
-      {{"NotSafeToEvict", NotSafeToEvict}},
-      {{"LocalStorage", LocalStorage}, options.skip_nodes_with_local_storage},
+      {{"NotSafeToEvict", by(NotSafeToEvict, "safe-to-evict")}},
+      {{"LocalStorage", by(LocalStorage, "safe-to-evict-local-volumes")},
+       options.skip_nodes_with_local_storage},
       {{"PDB", Pdb}},  // last, for it is the only one that changes by itself from minute to minute
   };
-  std::vector<DrainRule> rules;
+  std::vector<Rule> rules;
   for (const Entry& entry : all) {
     if (!entry.applies) continue;
     rules.push_back(entry.rule);
@@ -266,41 +262,40 @@ std::vector<DrainRule> DefaultDrainRules(const DrainOptions& options) {
   return rules;
 }
 
-DrainVerdict JudgePod(const std::vector<DrainRule>& rules, const Pod& pod,
-                      const DrainContext& context) {
-  std::vector<DrainVerdict> waiting;
-  for (const DrainRule& rule : rules) {
-    DrainVerdict verdict = rule.judge(pod, context);
+Verdict JudgePod(const std::vector<Rule>& rules, const Pod& pod, const Context& context) {
+  std::vector<Verdict> waiting;
+  for (const Rule& rule : rules) {
+    Verdict verdict = rule.judge(pod, context);
     verdict.rule = rule.name;
     if (!verdict.overrides.empty()) {
       waiting.push_back(std::move(verdict));
       continue;
     }
-    for (DrainVerdict& earlier : waiting) {
+    for (Verdict& earlier : waiting) {
       if (std::ranges::find(earlier.overrides, verdict.outcome) != earlier.overrides.end())
         return std::move(earlier);
     }
-    if (verdict.outcome != DrainOutcome::kUndefined) return verdict;
+    if (verdict.outcome != Outcome::kUndefined) return verdict;
   }
   return Undefined();
 }
 
-PodsToMove FindPodsToMove(const std::vector<DrainRule>& rules, const std::vector<const Pod*>& pods,
-                          const DrainContext& context) {
+PodsToMove FindPodsToMove(const std::vector<Rule>& rules, const std::vector<const Pod*>& pods,
+                          const Context& context) {
   PodsToMove result;
   for (const Pod* pod : pods) {
-    DrainVerdict verdict = JudgePod(rules, *pod, context);
+    Verdict verdict = JudgePod(rules, *pod, context);
     switch (verdict.outcome) {
-      case DrainOutcome::kUndefined:
-      case DrainOutcome::kOk:
+      case Outcome::kUndefined:
+      case Outcome::kOk:
         (IsDaemonSetPod(*pod) ? result.daemon_set : result.movable).push_back(pod);
         break;
-      case DrainOutcome::kSkip:
+      case Outcome::kSkip:
         break;
-      case DrainOutcome::kWaitForCompletion:
+      case Outcome::kWaitForCompletion:
         result.on_completion.push_back(pod);
         break;
-      case DrainOutcome::kBlock:
+      case Outcome::kBlock:
         result.blocking = pod;
         result.blocked_by = std::move(verdict);
         return result;
@@ -313,8 +308,8 @@ bool IsLongTerminating(const Pod& pod, TimePoint now) {
   if (!pod.metadata.deletion_timestamp) return false;
   // The deletion timestamp already contains the grace period; upstream adds it once more.
   const std::chrono::seconds grace(
-      pod.spec.termination_grace_period_seconds.value_or(kDefaultGraceSeconds));
+      pod.spec.termination_grace_period_seconds.value_or(model::kDefaultGraceSeconds));
   return pod.metadata.deletion_timestamp->at + grace + kLongTerminatingMargin < now;
 }
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

@@ -1,13 +1,13 @@
-#include "autoscale/evictor.h"
+#include "drain/evictor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "autoscale/fake_writer.h"
 #include "base/fake_clock.h"
+#include "cluster/fake_writer.h"
 #include "test/support/must.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 namespace {
 
 using std::chrono::minutes;
@@ -50,8 +50,8 @@ class EvictorTest : public testing::Test {
 
   FakeClock clock;
   Executor executor{clock};
-  FakeWriter writer{clock};
-  Options options;
+  cluster::FakeWriter writer{clock};
+  EvictionOptions options{.annotation_prefix = "our.example/"};
 };
 
 TEST_F(EvictorTest, EverybodyIsEvictedAtOnceAndTheNodeIsEmpty) {
@@ -62,7 +62,7 @@ TEST_F(EvictorTest, EverybodyIsEvictedAtOnceAndTheNodeIsEmpty) {
 }
 
 TEST_F(EvictorTest, GraceIsThePodsOwnUpToTheLimit) {
-  options.max_graceful_termination_sec = 100;
+  options.max_graceful_termination_seconds = 100;
   EXPECT_OK(Drain({Pod("default"), WithGrace("short", 5), WithGrace("long", 3600)}));
   std::map<std::string, int64_t> grace;
   for (const auto& eviction : writer.evictions) grace[eviction.pod] = eviction.grace;
@@ -77,7 +77,7 @@ TEST_F(EvictorTest, ARefusedEvictionIsTriedEveryTenSecondsForTwoMinutes) {
   EXPECT_THAT(status.message(), HasSubstr("budget"));
   EXPECT_THAT(writer.evictions, SizeIs(12));
   EXPECT_EQ(clock.Now() - start, minutes(2));
-  EXPECT_EQ(writer.events.back().reason, "ScaleDownFailed");
+  EXPECT_EQ(writer.events.back().reason, options.failed_reason);
 }
 
 TEST_F(EvictorTest, ARefusalThatEndsIsForgotten) {
@@ -96,7 +96,7 @@ TEST_F(EvictorTest, APodThatIsGoneAlreadyIsDone) {
 }
 
 TEST_F(EvictorTest, APodThatDoesNotEndKeepsTheNode) {
-  options.max_graceful_termination_sec = 60;
+  options.max_graceful_termination_seconds = 60;
   writer.stays = true;
   const TimePoint start = clock.Now();
   const Status status = Drain({Pod("a")});
@@ -115,9 +115,9 @@ TEST_F(EvictorTest, APodOfTheSameNameElsewhereIsItsSuccessor) {
 // As upstream looks them up: who has just that priority belongs to the first of them, who has a
 // higher one to the last.
 TEST_F(EvictorTest, OfTwoTiersOfOnePriorityEachHasItsPods) {
-  options.drain_priority_config = {{.priority = 10, .shutdown_grace_period_seconds = 7},
-                                   {.priority = 10, .shutdown_grace_period_seconds = 8},
-                                   {.priority = 20, .shutdown_grace_period_seconds = 9}};
+  options.tiers = {{.priority = 10, .shutdown_grace_period_seconds = 7},
+                   {.priority = 10, .shutdown_grace_period_seconds = 8},
+                   {.priority = 20, .shutdown_grace_period_seconds = 9}};
   EXPECT_OK(Drain(
       {Pod("below", 5), Pod("equal", 10), Pod("above", 15), Pod("high", 20), Pod("highest", 30)}));
   std::map<std::string, int64_t> grace;
@@ -127,10 +127,10 @@ TEST_F(EvictorTest, OfTwoTiersOfOnePriorityEachHasItsPods) {
 }
 
 TEST_F(EvictorTest, TiersGoOneAfterTheOther) {
-  options.drain_priority_config = {{.priority = 0, .shutdown_grace_period_seconds = 10},
-                                   {.priority = 100, .shutdown_grace_period_seconds = 20}};
+  options.tiers = {{.priority = 0, .shutdown_grace_period_seconds = 10},
+                   {.priority = 100, .shutdown_grace_period_seconds = 20}};
   writer.stays = true;
-  executor.Spawn([](Executor& on, FakeWriter& api) -> Task<void> {
+  executor.Spawn([](Executor& on, cluster::FakeWriter& api) -> Task<void> {
     co_await on.Sleep(seconds(7));
     api.where.erase("low");
     co_await on.Sleep(seconds(7));
@@ -154,11 +154,14 @@ TEST_F(EvictorTest, DaemonSetPodsAreAskedToGoButNotWaitedFor) {
 }
 
 TEST_F(EvictorTest, OfAnEmptyNodeTheyStayUnlessAskedFor) {
-  Evictor evictor(options, writer, executor);
-  executor.BlockOn(evictor.EvictDaemonSetPods("node", {Pod("agent", 0, "DaemonSet")}));
+  const auto empty = [&] {
+    Evictor evictor(options, writer, executor);
+    executor.BlockOn(evictor.EvictDaemonSetPods("node", {Pod("agent", 0, "DaemonSet")}));
+  };
+  empty();
   EXPECT_THAT(Evicted(), IsEmpty());
-  options.daemonset_eviction_for_empty_nodes = true;
-  executor.BlockOn(evictor.EvictDaemonSetPods("node", {Pod("agent", 0, "DaemonSet")}));
+  options.daemon_sets_of_empty_nodes = true;
+  empty();
   EXPECT_THAT(Evicted(), ElementsAre("agent"));
 }
 
@@ -169,5 +172,26 @@ TEST_F(EvictorTest, AMirrorPodIsLeftToItsKubelet) {
   EXPECT_THAT(Evicted(), IsEmpty());
 }
 
+TEST_F(EvictorTest, EventsAreInTheWordsOfWhoAsks) {
+  options.evicting_reason = "Leaving";
+  options.evicting_text = "its node goes";
+  EXPECT_OK(Drain({Pod("a")}));
+  ASSERT_THAT(writer.events, SizeIs(1));
+  EXPECT_EQ(writer.events[0].reason, "Leaving");
+  EXPECT_EQ(writer.events[0].text, "its node goes");
+}
+
+TEST_F(EvictorTest, ADaemonSetPodAsksByTheEnginesOwnAnnotation) {
+  const auto asking = [&](const std::string& name, const std::string& annotation) {
+    model::Pod pod = *Pod(name, 0, "DaemonSet");
+    pod.metadata.annotations[annotation] = "true";
+    return std::make_shared<const model::Pod>(std::move(pod));
+  };
+  options.daemon_sets_of_occupied_nodes = false;
+  EXPECT_OK(Drain({asking("ours", "our.example/enable-ds-eviction"),
+                   asking("theirs", "their.example/enable-ds-eviction")}));
+  EXPECT_THAT(Evicted(), ElementsAre("ours"));
+}
+
 }  // namespace
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

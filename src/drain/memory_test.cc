@@ -1,18 +1,19 @@
-#include "autoscale/drain_memory.h"
+#include "drain/memory.h"
 
 #include <gtest/gtest.h>
 
-#include "autoscale/world_controllers.h"
 #include "base/rng.h"
+#include "drain/world_controllers.h"
 #include "test/support/must.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 namespace {
 
 using std::chrono::hours;
 using std::chrono::minutes;
 
 const TimePoint kNow{hours(500'000)};
+constexpr const char* kPrefix = "cluster-autoscaler.kubernetes.io/";
 
 // Pods that differ in everything that some rule reads, in few enough ways that kinds repeat.
 model::Pod RandomPod(const std::string& name, Rng& rng) {
@@ -32,9 +33,9 @@ model::Pod RandomPod(const std::string& name, Rng& rng) {
                                       .name = pick({"x", "x", "x", "gone"}),
                                       .controller = true}};
   }
-  const std::string prefix = "cluster-autoscaler.kubernetes.io/";
   if (rng.Chance(0.3))
-    pod.metadata.annotations[prefix + "safe-to-evict"] = pick({"true", "false", "on-completion"});
+    pod.metadata.annotations[std::string(kPrefix) + "safe-to-evict"] =
+        pick({"true", "false", "on-completion"});
   if (rng.Chance(0.05)) pod.metadata.annotations["kubernetes.io/config.mirror"] = "m";
   if (rng.Chance(0.1)) {
     pod.metadata.deletion_timestamp = model::Time{kNow - minutes(rng.Below(4))};
@@ -88,9 +89,9 @@ TEST(DrainMemoryTest, SaysOfEveryPodWhatTheRulesSayOfItsObject) {
   PdbTracker budgets = MUST(PdbTracker::Create({budget}));
 
   const WorldControllers controllers(world);
-  const std::vector<DrainRule> rules = DefaultDrainRules({});
+  const std::vector<Rule> rules = DefaultRules({.annotation_prefix = kPrefix});
   PodTraits traits;
-  DrainMemory memory(rules, traits);
+  Memory memory(rules, traits);
   int moved = 0;
   int refused = 0;
   for (int n = 0; n < kNodes; ++n) {
@@ -100,7 +101,7 @@ TEST(DrainMemoryTest, SaysOfEveryPodWhatTheRulesSayOfItsObject) {
       for (const cluster::PodIndex pod : pods) all.push_back(world.EntryOf(pod)->pod.get());
       return all;
     };
-    const DrainContext context{budgets, &controllers, kNow};
+    const Context context{budgets, &controllers, kNow};
     const PodsToMove expected = FindPodsToMove(rules, objects(indexes), context);
     const IndexesToMove found = memory.Sort(world, indexes, context);
     if (expected.blocking != nullptr) {
@@ -122,4 +123,4 @@ TEST(DrainMemoryTest, SaysOfEveryPodWhatTheRulesSayOfItsObject) {
 }
 
 }  // namespace
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

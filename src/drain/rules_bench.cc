@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "autoscale/drain_rules.h"
+#include "drain/rules.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 namespace {
 
 void BM_FindPodsToMove_30PodsPerNode(benchmark::State& state) {
@@ -34,8 +34,8 @@ void BM_FindPodsToMove_30PodsPerNode(benchmark::State& state) {
     pdbs.push_back(std::make_shared<const model::PodDisruptionBudget>(std::move(pdb)));
   }
   const auto budgets = PdbTracker::Create(pdbs);
-  const DrainContext context{.budgets = *budgets, .controllers = &controllers, .now = {}};
-  const auto rules = DefaultDrainRules({});
+  const Context context{.budgets = *budgets, .controllers = &controllers, .now = {}};
+  const auto rules = DefaultRules({});
   std::vector<const model::Pod*> on_node(kPods);
   for (auto _ : state) {
     for (size_t first = 0; first < pods.size(); first += kPods) {
@@ -51,4 +51,4 @@ BENCHMARK(BM_FindPodsToMove_30PodsPerNode)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

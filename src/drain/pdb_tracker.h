@@ -16,7 +16,7 @@
 #include "model/policy.h"
 #include "model/selector.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 
 class PdbTracker {
  public:
@@ -58,4 +58,4 @@ class PdbTracker {
   std::map<std::string, std::vector<size_t>, std::less<>> by_namespace_;
 };
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

@@ -1,6 +1,6 @@
-#include "autoscale/world_controllers.h"
+#include "drain/world_controllers.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 
 namespace {
 
@@ -30,4 +30,4 @@ std::optional<Controllers::Found> WorldControllers::Find(std::string_view kind,
   return std::nullopt;
 }
 
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain

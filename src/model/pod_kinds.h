@@ -3,23 +3,27 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "model/pod.h"
 
-namespace coppice::pack {
+namespace coppice::model {
 
 inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 inline constexpr std::string_view kDaemonSetPodAnnotation =
     "cluster-autoscaler.kubernetes.io/daemonset-pod";
 
-// Made by a kubelet from a file: nobody can move it.
-bool IsMirrorPod(const model::Pod& pod);
-// Owned by a DaemonSet, or said to behave like one.
-bool IsDaemonSetPod(const model::Pod& pod);
-// From a file or URL on the machine itself (kubernetes.io/config.source other than the API).
-bool IsStaticPod(const model::Pod& pod);
-// So unimportant that it neither causes a scale-up nor prevents a scale-down.
-bool IsExpendable(const model::Pod& pod, int32_t priority_cutoff);
+// What the API server gives a pod that does not say how long it takes to end.
+inline constexpr int64_t kDefaultGraceSeconds = 30;
 
-}  // namespace coppice::pack
+// Made by a kubelet from a file: nobody can move it.
+bool IsMirrorPod(const Pod& pod);
+// Owned by a DaemonSet, or said to behave like one.
+bool IsDaemonSetPod(const Pod& pod);
+// From a file or URL on the machine itself (kubernetes.io/config.source other than the API).
+bool IsStaticPod(const Pod& pod);
+// So unimportant that it neither causes a scale-up nor prevents a scale-down.
+bool IsExpendable(const Pod& pod, int32_t priority_cutoff);
+
+}  // namespace coppice::model

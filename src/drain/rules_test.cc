@@ -1,4 +1,4 @@
-#include "autoscale/drain_rules.h"
+#include "drain/rules.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,13 @@
 
 #include "test/support/must.h"
 
-namespace coppice::autoscale {
+namespace coppice::drain {
 namespace {
 
 using model::Pod;
 
 const TimePoint kNow{std::chrono::hours(500'000)};
+constexpr const char* kOurs = "cluster-autoscaler.kubernetes.io/";
 
 Pod OwnedBy(std::string kind, std::string api_version = "apps/v1") {
   Pod pod;
@@ -74,10 +75,10 @@ ListedControllers Owners() {
 struct Case {
   std::string name;
   Pod pod;
-  DrainOutcome outcome;
+  Outcome outcome;
   std::string_view rule;
   BlockingReason reason = BlockingReason::kNone;
-  DrainOptions options = {};
+  RuleOptions options = {};
 };
 
 class DrainRulesTest : public testing::TestWithParam<Case> {};
@@ -85,18 +86,19 @@ class DrainRulesTest : public testing::TestWithParam<Case> {};
 TEST_P(DrainRulesTest, Decides) {
   const PdbTracker no_budgets;
   const ListedControllers owners = Owners();
-  const DrainContext context{.budgets = no_budgets, .controllers = &owners, .now = kNow};
+  const Context context{.budgets = no_budgets, .controllers = &owners, .now = kNow};
 
-  const DrainVerdict verdict =
-      JudgePod(DefaultDrainRules(GetParam().options), GetParam().pod, context);
+  RuleOptions options = GetParam().options;
+  options.annotation_prefix = kOurs;
+  const Verdict verdict = JudgePod(DefaultRules(options), GetParam().pod, context);
 
   EXPECT_EQ(verdict.outcome, GetParam().outcome) << verdict.text;
   EXPECT_EQ(verdict.rule, GetParam().rule);
   EXPECT_EQ(ToString(verdict.reason), ToString(GetParam().reason));
-  EXPECT_EQ(verdict.text.empty(), verdict.outcome != DrainOutcome::kBlock);
+  EXPECT_EQ(verdict.text.empty(), verdict.outcome != Outcome::kBlock);
 }
 
-using enum DrainOutcome;
+using enum Outcome;
 const model::Volume kEmptyDir{.name = "scratch", .empty_dir = model::EmptyDir{}};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -189,16 +191,18 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(DrainRulesTest, ControllersThatAreNotKnownAreNotAskedFor) {
   const PdbTracker budgets;
-  const DrainContext context{.budgets = budgets, .controllers = nullptr, .now = kNow};
-  EXPECT_EQ(JudgePod(DefaultDrainRules({}), OwnedBy("ReplicaSet"), context).outcome, kUndefined);
+  const Context context{.budgets = budgets, .controllers = nullptr, .now = kNow};
+  EXPECT_EQ(
+      JudgePod(DefaultRules({.annotation_prefix = kOurs}), OwnedBy("ReplicaSet"), context).outcome,
+      kUndefined);
 }
 
 TEST(DrainRulesTest, EarlierVerdictMayOverrideALaterOne) {
   const PdbTracker budgets;
-  const DrainContext context{.budgets = budgets, .now = kNow};
-  std::vector<DrainRule> rules = DefaultDrainRules({});
-  rules.insert(rules.begin(), {"Ours", [](const Pod&, const DrainContext&) {
-                                 return DrainVerdict{.outcome = kSkip, .overrides = {kBlock}};
+  const Context context{.budgets = budgets, .now = kNow};
+  std::vector<Rule> rules = DefaultRules({.annotation_prefix = kOurs});
+  rules.insert(rules.begin(), {"Ours", [](const Pod&, const Context&) {
+                                 return Verdict{.outcome = kSkip, .overrides = {kBlock}};
                                }});
   EXPECT_EQ(JudgePod(rules, SafeToEvict("false"), context).rule, "Ours");
   EXPECT_EQ(JudgePod(rules, SafeToEvict("true"), context).rule, "SafeToEvict");
@@ -207,13 +211,13 @@ TEST(DrainRulesTest, EarlierVerdictMayOverrideALaterOne) {
 
 TEST(DrainRulesTest, PodsAreGatheredUpToTheOneThatBlocks) {
   const PdbTracker budgets;
-  const DrainContext context{.budgets = budgets, .now = kNow};
+  const Context context{.budgets = budgets, .now = kNow};
   const Pod moves = OwnedBy("ReplicaSet");
   const Pod daemon = OwnedBy("DaemonSet");
   const Pod waits = SafeToEvict("on-completion");
   const Pod blocks = SafeToEvict("false");
-  const PodsToMove result =
-      FindPodsToMove(DefaultDrainRules({}), {&moves, &daemon, &waits, &blocks, &moves}, context);
+  const PodsToMove result = FindPodsToMove(DefaultRules({.annotation_prefix = kOurs}),
+                                           {&moves, &daemon, &waits, &blocks, &moves}, context);
   EXPECT_EQ(result.movable, std::vector<const Pod*>{&moves});
   EXPECT_EQ(result.daemon_set, std::vector<const Pod*>{&daemon});
   EXPECT_EQ(result.on_completion, std::vector<const Pod*>{&waits});
@@ -221,5 +225,18 @@ TEST(DrainRulesTest, PodsAreGatheredUpToTheOneThatBlocks) {
   EXPECT_EQ(result.blocked_by.text, "pod default/pod is annotated as not safe to evict");
 }
 
+TEST(RulesTest, AnEngineHeedsItsOwnAnnotationsAndNobodyElses) {
+  const PdbTracker no_budgets;
+  const Context context{.budgets = no_budgets, .now = kNow};
+  const Pod says_no = SafeToEvict("false");
+  EXPECT_EQ(JudgePod(DefaultRules({.annotation_prefix = kOurs}), says_no, context).outcome,
+            Outcome::kBlock);
+  for (const char* prefix : {"other.example/", ""}) {
+    EXPECT_EQ(JudgePod(DefaultRules({.annotation_prefix = prefix}), says_no, context).outcome,
+              Outcome::kUndefined)
+        << prefix;
+  }
+}
+
 }  // namespace
-}  // namespace coppice::autoscale
+}  // namespace coppice::drain
