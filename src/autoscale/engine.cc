@@ -241,7 +241,7 @@ void Engine::ListNodes(PassState& pass) {
 }
 
 void Engine::ListPods(PassState& pass) {
-  std::vector<pack::PendingPod> unprocessed;
+  std::vector<fit::PendingPod> unprocessed;
   const std::vector<const cluster::World::PodEntry*> unbound = parts_.world.Unbound();
   pass.pending.reserve(unbound.size());
   for (const cluster::World::PodEntry* entry : unbound) {

@@ -147,8 +147,8 @@ class Engine {
   cloud::NodeGroups& groups_;  // with what was ordered; for all reads
   Templates templates_;
   ClusterState state_;
-  pack::Search search_;
-  pack::Placer pending_placer_;
+  fit::Search search_;
+  fit::Placer pending_placer_;
   ScaleUpPlanner up_;
   NearestMiss nearest_;
   ScaleDownPlanner down_;

@@ -39,7 +39,7 @@ struct Engine::PassState {
   std::vector<ListedNode> fewer_nodes;  // what `nodes` points to if some were replaced
   size_t ready_nodes = 0;
   size_t unknown_nodes = 0;  // of which nobody can say yet whose they are
-  std::vector<pack::PendingPod>
+  std::vector<fit::PendingPod>
       pending;               // Unschedulable, then unprocessed ones of bypassed schedulers
   TimePoint oldest_pending;  // when they were created; for pods that are left to be helped
   TimePoint youngest_pending;

@@ -45,7 +45,7 @@ void LargerFirst(Pods& pods, const std::deque<std::pair<std::string, pack::NodeT
       memory_bytes += static_cast<double>(memory->Value());
   }
   if (cpu_millis <= 0 || memory_bytes <= 0) return;
-  std::ranges::stable_sort(pods, std::greater<>(), [&](const pack::PendingPod& pod) {
+  std::ranges::stable_sort(pods, std::greater<>(), [&](const fit::PendingPod& pod) {
     const auto& takes = snapshot.interner().spec(snapshot.spec_id(pod.index)).placed;
     return static_cast<double>(takes.cpu_millis) / cpu_millis +
            static_cast<double>(takes.memory_bytes) / memory_bytes;
@@ -106,7 +106,7 @@ void Engine::ListPodsToHelp(PassState& pass) {
   }
   pass.oldest_pending = TimePoint::max();
   pass.youngest_pending = TimePoint::min();
-  std::erase_if(pass.pending, [&](const pack::PendingPod& pending) {
+  std::erase_if(pass.pending, [&](const fit::PendingPod& pending) {
     const TimePoint created = CreatedAt(*pending.pod);
     const Duration delay = ScaleUpDelayOf(*pending.pod, parts_.options.new_pod_scale_up_delay);
     // The server's clock may be ahead of ours. That a pod is of the future does not make it one to
@@ -172,7 +172,7 @@ void Engine::PlaceOnOrdered(PassState& pass, Pods& pods) {
       if (placed[entry.second] != 0) continue;
       const uint64_t order = own_groups ? entry.first->number : 0;
       const std::vector<cluster::NodeIndex>& nodes = rooms.at(order);
-      const pack::PendingPod& pod = pods[entry.second];
+      const fit::PendingPod& pod = pods[entry.second];
       size_t& at = full[{order, snapshot.spec_id(pod.index)}];
       while (at < nodes.size() && !search_.Fits(pod.index, nodes[at])) ++at;
       if (at == nodes.size()) continue;
@@ -240,19 +240,19 @@ Pods Engine::HelpByExistingNodes(PassState& pass, Pods pods) {
     }
   }
   if (parts_.options.deviations.larger_pods_first) LargerFirst(pods, pass.upcoming, snapshot);
-  const auto priority_of = [&](const pack::PendingPod& p) {
+  const auto priority_of = [&](const fit::PendingPod& p) {
     return snapshot.spec(p.index).priority;
   };
   if (!std::ranges::is_sorted(pods, std::greater<>(), priority_of))
     std::ranges::stable_sort(pods, std::greater<>(), priority_of);
   if (parts_.options.deviations.larger_pods_first) PlaceOnOrdered(pass, pods);
-  pack::PlaceOptions options;
+  fit::PlaceOptions options;
   if (parts_.options.enable_graceful_degradation) {
     const TimePoint deadline =
         parts_.executor.clock().Now() + parts_.options.pending_pods_batching_timeout;
     options.out_of_time = [this, deadline] { return parts_.executor.clock().Now() > deadline; };
   }
-  const pack::Placement placement = pending_placer_.Place(pods, options);
+  const fit::Placement placement = pending_placer_.Place(pods, options);
   pending_placer_.NextRun();
   pass.report->overflowing_controllers = placement.overflowing_controllers;
   Pods left;

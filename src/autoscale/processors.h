@@ -24,13 +24,13 @@
 #include "cloud/node_groups.h"
 #include "cluster/world.h"
 #include "expand/option.h"
-#include "pack/equivalence.h"
+#include "fit/equivalence.h"
 #include "pack/node_template.h"
 #include "report/pass_report.h"
 
 namespace coppice::autoscale {
 
-using Pods = std::vector<pack::PendingPod>;
+using Pods = std::vector<fit::PendingPod>;
 using TemplatesByGroup = std::map<std::string, pack::TemplatePtr, std::less<>>;
 
 // What a processor sees of the pass, and what it may ask of it.

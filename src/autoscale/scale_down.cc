@@ -97,7 +97,7 @@ bool ScaleDownPlanner::FindPlaces(cluster::NodeIndex index, const Moving& moving
   for (const cluster::PodIndex pod : rest) snapshot.Unplace(pod);
   // Empty and tainted, but still there: spread constraints count its domain.
   snapshot.AddTaint(index, kGhostTaint);
-  const pack::Placement placement = placer_.Place(
+  const fit::Placement placement = placer_.Place(
       moving.pods, [&](size_t i) -> const model::Pod& { return ObjectOf(moving.objects[i]); },
       {.accept = {.allowed = &destinations, .except = index}, .stop_at_first_failure = true});
   if (!placement.all()) {
@@ -113,7 +113,7 @@ bool ScaleDownPlanner::FindPlaces(cluster::NodeIndex index, const Moving& moving
 }
 
 // The first of the highest priority is the one that failed; what comes behind it was not tried.
-void ScaleDownPlanner::DescribeStuck(const Moving& moving, const pack::Placement& placement,
+void ScaleDownPlanner::DescribeStuck(const Moving& moving, const fit::Placement& placement,
                                      const std::vector<uint8_t>& destinations,
                                      cluster::NodeIndex except, report::StayingNode& staying) {
   const cluster::Snapshot& snapshot = parts_.world.snapshot();

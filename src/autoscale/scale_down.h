@@ -22,7 +22,7 @@
 #include "cluster/world.h"
 #include "drain/memory.h"
 #include "drain/rules.h"
-#include "pack/placer.h"
+#include "fit/placer.h"
 #include "report/pass_report.h"
 
 namespace coppice::autoscale {
@@ -63,7 +63,7 @@ class ScaleDownPlanner {
     const Options& options;
     cloud::NodeGroups& groups;
     cluster::World& world;
-    pack::Search& search;
+    fit::Search& search;
     const Clock& clock;
     ClusterState::OptionsOf options_of;
     Processors& slots;
@@ -149,7 +149,7 @@ class ScaleDownPlanner {
   };
   bool FindPlaces(cluster::NodeIndex index, const Moving& moving,
                   const std::vector<uint8_t>& destinations, Simulated& result);
-  void DescribeStuck(const Moving& moving, const pack::Placement& placement,
+  void DescribeStuck(const Moving& moving, const fit::Placement& placement,
                      const std::vector<uint8_t>& destinations, cluster::NodeIndex except,
                      report::StayingNode& staying);
   void DescribeIneligible(const View& view, const ListedNode& of, report::StayingNode& staying);
@@ -204,7 +204,7 @@ class ScaleDownPlanner {
   drain::Memory judged_;
   drain::Memory alone_;                  // without budgets and controllers: whether a node is empty
   std::vector<NodeMemory> node_memory_;  // by node index
-  pack::Placer placer_;
+  fit::Placer placer_;
   TpuRequests tpus_;
   std::vector<std::pair<std::string, Entry>> unneeded_;  // in the order of the last evaluation
   struct Candidate {

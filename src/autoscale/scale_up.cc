@@ -73,7 +73,7 @@ void ScaleUpPlanner::Balance(Draft& draft, int nodes, TimePoint now) {
   }
 }
 
-Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
+Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<fit::PendingPod>& pods,
                                        const std::vector<Quotas::NodeOf>& nodes,
                                        const expand::Surroundings& around, TimePoint now,
                                        bool all_or_nothing) {
@@ -81,7 +81,7 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   ScaleUpPlan& plan = draft.plan;
   plan.all_or_nothing = all_or_nothing;
   const TimePoint began = parts_.clock.Now();
-  auto kinds = pack::GroupEquivalent(pods, &parts_.search.snapshot());
+  auto kinds = fit::GroupEquivalent(pods, &parts_.search.snapshot());
   plan.kinds.reserve(kinds.size());
   for (auto& kind : kinds) plan.kinds.push_back({.pods = std::move(kind)});
   plan.report.took.push_back({"scaleUp:buildPodEquivalenceGroups", parts_.clock.Now() - began});

@@ -62,7 +62,7 @@ class ScaleUpPlanner {
     cloud::NodeGroups& groups;
     const Templates& templates;
     const ClusterState& state;
-    pack::Search& search;
+    fit::Search& search;
     expand::Chain& expanders;
     const Clock& clock;
     ClusterState::OptionsOf options_of;
@@ -76,7 +76,7 @@ class ScaleUpPlanner {
 
   // `nodes`: all of the snapshot, stand-ins included, with their groups. Arguments outlive the
   // task, which waits for nothing but an expander that blocks.
-  Task<ScaleUpPlan> Plan(const std::vector<pack::PendingPod>& pods,
+  Task<ScaleUpPlan> Plan(const std::vector<fit::PendingPod>& pods,
                          const std::vector<Quotas::NodeOf>& nodes,
                          const expand::Surroundings& around, TimePoint now,
                          bool all_or_nothing = false);
@@ -93,7 +93,7 @@ class ScaleUpPlanner {
   struct Draft;
 
   Quotas MaximaOf(const std::vector<Quotas::NodeOf>& nodes) const;
-  Status ListGroups(Draft& draft, const std::vector<pack::PendingPod>& pods);
+  Status ListGroups(Draft& draft, const std::vector<fit::PendingPod>& pods);
   TemplatePtr TemplateOf(const Draft& draft, std::string_view group) const;
   Result<int> TargetOf(const Draft& draft, const std::string& group) const;
   void FilterGroups(Draft& draft, TimePoint now);

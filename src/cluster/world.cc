@@ -120,6 +120,8 @@ void World::DeleteNode(std::string_view name) {
   const uint32_t list = FindList(name);
   lists_[list].index = kNone;
   FreeIfEmpty(list);
+  if (const NodePtr object = nodes_.Find("", name))
+    held_nodes_.NodeGone(name, object->metadata.uid);
   nodes_.Erase("", name);
   ++node_set_version_;
 }

@@ -25,6 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cluster/held_nodes.h"
 #include "cluster/snapshot.h"
 #include "cluster/stable_vector.h"
 #include "model/objects.h"
@@ -106,6 +107,10 @@ class World {
 
   Snapshot& snapshot() { return snapshot_; }
   const Snapshot& snapshot() const { return snapshot_; }
+
+  // Which engine is taking which node down.
+  HeldNodes& held_nodes() { return held_nodes_; }
+  const HeldNodes& held_nodes() const { return held_nodes_; }
 
   // From here on changes wait.
   void Hold() { holds_ = true; }
@@ -224,6 +229,7 @@ class World {
 
   Counts counts_;
   Snapshot snapshot_;
+  HeldNodes held_nodes_;
   OrderedObjects<model::Node> nodes_;
   StableVector<PodEntry> entries_;  // without a pod: free
   std::vector<uint32_t> free_entries_;

@@ -14,8 +14,8 @@
 
 #include "cluster/snapshot.h"
 #include "fit/chain.h"
-#include "fit/find.h"
 #include "fit/scheduler_config.h"
+#include "fit/search.h"
 #include "test/replay/parts.h"
 #include "test/replay/replay.h"
 #include "wire/wire.h"
@@ -91,7 +91,9 @@ bool Same(const Json& theirs, const model::Verdict& ours, bool prefilter) {
 class Case {
  public:
   Case(const Json& c, Report& report)
-      : report_(report), chain_(ChainFor(c.value("config", std::string()))) {
+      : report_(report),
+        chain_(ChainFor(c.value("config", std::string()))),
+        search_(snapshot_, *chain_) {
     if (c.contains("objects")) ReadObjects(c["objects"]);
     for (const auto& node : c.at("nodes")) AddNode(node);
     if (c.contains("pods")) {
@@ -184,7 +186,7 @@ class Case {
     {
       const fit::Question question = chain_->Ask(snapshot_, pod);
       Compare(question, expect, where);
-      CheckFinding(question, where);
+      CheckFinding(question, pod, where);
     }
     snapshot_.RemovePod(pod);
   }
@@ -217,10 +219,13 @@ class Case {
     }
   }
 
-  // The fast ways of asking must agree with the verdicts, from any start.
-  void CheckFinding(const fit::Question& question, const std::string& where) {
+  // The search must agree with the verdicts, from any start: one that remembers what it was told in
+  // earlier steps, and one that knows nothing yet.
+  void CheckFinding(const fit::Question& question, PodIndex pod, const std::string& where) {
     const auto nodes = snapshot_.nodes();
-    const fit::NodeSet all = fit::FindAll(question, snapshot_);
+    const fit::Accept every_node{.cordoned = true};
+    fit::Search fresh(snapshot_, *chain_);
+    const fit::NodeSet all = fresh.FindAll(pod, every_node);
     for (size_t start = 0; start < nodes.size(); ++start) {
       size_t at = start;
       size_t tried = 0;
@@ -229,7 +234,8 @@ class Case {
         ++tried;
       }
       const NodeIndex expected = tried == nodes.size() ? cluster::kNone : nodes[at];
-      if (fit::FindAny(question, snapshot_, {.start = start}).node != expected) {
+      search_.MoveTo(start + nodes.size() - 1);
+      if (search_.Find(pod, every_node) != expected) {
         report_.Differs(where + ", any node from " + std::to_string(start), "the chain's",
                         "another");
       }
@@ -243,6 +249,7 @@ class Case {
   Report& report_;
   std::shared_ptr<const fit::Chain> chain_;
   cluster::Snapshot snapshot_;
+  fit::Search search_;
   std::string where_ = "the initial state";
 };
 

@@ -98,9 +98,6 @@ class Neighbours final : public fit::NodeCheck {
     return alive;
   }
 
-  // Somebody placed can open a door to a pod that wants company, never to one that shuns it.
-  bool OnlyTightens() const override { return together_.empty(); }
-
  private:
   static Presence Of(cluster::CounterId id, Counters& counters) {
     return {counters.topology(counters.topology_of(id)).domain_of.data(),

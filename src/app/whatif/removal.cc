@@ -7,8 +7,8 @@
 #include "base/strings.h"
 #include "drain/rules.h"
 #include "drain/world_controllers.h"
+#include "fit/search.h"
 #include "model/resources.h"
-#include "pack/search.h"
 
 namespace coppice::app {
 
@@ -37,7 +37,7 @@ Fate Judge(const drain::Verdict& verdict, const report::PodPtr& pod, bool daemon
   return {pod, Fate::Kind::kMoves, ""};
 }
 
-std::string WhyNowhere(pack::Search& search, cluster::PodIndex pod, cluster::NodeIndex except) {
+std::string WhyNowhere(fit::Search& search, cluster::PodIndex pod, cluster::NodeIndex except) {
   std::map<std::string, int> counts;
   for (const cluster::NodeIndex node : search.snapshot().nodes()) {
     if (node == except) continue;
@@ -95,7 +95,7 @@ Result<RemovalAnswer> TryRemoval(const std::string& name, cluster::World& world,
   const std::vector<cluster::PodIndex> all(snapshot.pods_on(index).begin(),
                                            snapshot.pods_on(index).end());
   for (const cluster::PodIndex pod : all) snapshot.Unplace(pod);
-  pack::Search search(snapshot, filters);
+  fit::Search search(snapshot, filters);
   std::ranges::stable_sort(moving, std::greater<>(), &Moving::priority);
   for (const Moving& each : moving) {
     Fate& fate = answer.pods[each.fate];

@@ -18,7 +18,7 @@
 #include "cluster/world.h"
 #include "cluster/writer.h"
 #include "fit/chain.h"
-#include "pack/search.h"
+#include "fit/search.h"
 
 namespace coppice::app {
 
@@ -54,7 +54,7 @@ class WhatIfCluster final : public cluster::Writer {
 
   cluster::World& world_;
   DumpGroups& groups_;
-  pack::Search search_;
+  fit::Search search_;
   Clock& clock_;
   std::vector<cluster::Event> events_;
   int made_ = 0;

@@ -1,10 +1,10 @@
-#include "pack/search.h"
+#include "fit/search.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 
-namespace coppice::pack {
+namespace coppice::fit {
 
 namespace {
 
@@ -49,7 +49,7 @@ void Search::ForgetOldIds() {
   single_.reset();
 }
 
-const fit::Question& Search::Ask(cluster::PodIndex pod) {
+const Question& Search::Ask(cluster::PodIndex pod) {
   ForgetOldIds();
   if (!snapshot_.IsPlain(pod)) return single_.emplace(chain_.Ask(snapshot_, pod));
   const cluster::SpecId spec = snapshot_.spec_id(pod);
@@ -63,7 +63,7 @@ const fit::Question& Search::Ask(cluster::PodIndex pod) {
     return *known.question;
   }
   known.question.reset();
-  fit::Question question = chain_.Ask(snapshot_, pod);
+  Question question = chain_.Ask(snapshot_, pod);
   // Preparing may have met terms and shapes that nobody had asked about before.
   if (!question.for_kind() || question.rejected()) return single_.emplace(std::move(question));
   known.labels = labels;
@@ -74,12 +74,12 @@ const fit::Question& Search::Ask(cluster::PodIndex pod) {
 }
 
 model::Verdict Search::Check(cluster::PodIndex pod, NodeIndex node) {
-  const fit::Question& question = Ask(pod);
+  const Question& question = Ask(pod);
   return question.rejected() ? question.rejection() : question.Check(node);
 }
 
 bool Search::Fits(cluster::PodIndex pod, NodeIndex node) {
-  const fit::Question& question = Ask(pod);
+  const Question& question = Ask(pod);
   if (question.rejected()) return false;
   return question.NarrowRest({&node, 1}, question.NarrowOwn({&node, 1}, 1)) != 0;
 }
@@ -105,13 +105,13 @@ void Search::CatchUp(Known& known, uint64_t own_links) const {
   known.seen = end;
 }
 
-// Slots [begin, end): the first node that is accepted and takes the pod, or kNone.
-NodeIndex Search::Scan(const fit::Question& question, Known& known, const Accept& accept,
-                       size_t begin, size_t end) const {
+template <class Take>
+void Search::Scan(const Question& question, Known& known, const Accept& accept, size_t begin,
+                  size_t end, Take take) const {
   const auto slots = snapshot_.slots();
   const auto live = snapshot_.live_slots();
   Batch batch;
-  const auto ask = [&]() -> NodeIndex {
+  const auto ask = [&] {  // whether to go on
     const std::span<const NodeIndex> nodes(batch.nodes.data(), batch.size);
     const uint64_t all = Ones(batch.size);
     const uint64_t own = question.NarrowOwn(nodes, all);
@@ -119,12 +119,12 @@ NodeIndex Search::Scan(const fit::Question& question, Known& known, const Accept
       Mark(known.refused, batch.slots[static_cast<size_t>(std::countr_zero(no))]);
     }
     for (uint64_t yes = question.NarrowRest(nodes, own); yes != 0; yes &= yes - 1) {
-      const auto i = static_cast<size_t>(std::countr_zero(yes));
-      if (!snapshot_.node_shape(batch.nodes[i]).unschedulable) return batch.nodes[i];
-      Mark(known.refused, batch.slots[i]);
+      const NodeIndex node = batch.nodes[static_cast<size_t>(std::countr_zero(yes))];
+      // Only a pod that tolerates it comes so far: they are few, and memory is about filters.
+      if (!PassedOver(accept, node) && !take(node)) return false;
     }
     batch.size = 0;
-    return kNone;
+    return true;
   };
   size_t together = 1;  // most searches end at once; those that do not ask more together
   for (size_t word = begin / 64; word * 64 < end; ++word) {
@@ -136,16 +136,16 @@ NodeIndex Search::Scan(const fit::Question& question, Known& known, const Accept
       if (!Accepts(accept, slots[slot])) continue;
       batch.Add(slots[slot], static_cast<uint32_t>(slot));
       if (batch.size < together) continue;
-      if (const NodeIndex found = ask(); found != kNone) return found;
+      if (!ask()) return;
       together = std::min<size_t>(64, together * 4);
     }
   }
-  return batch.size == 0 ? kNone : ask();
+  if (batch.size != 0) ask();
 }
 
 // PreFilter has named the nodes: only these are asked, in the order in which the rotation meets
 // them.
-NodeIndex Search::FindNamed(const fit::Question& question, const Accept& accept, size_t start) {
+NodeIndex Search::FindNamed(const Question& question, const Accept& accept, size_t start) {
   const size_t count = snapshot_.nodes().size();
   std::vector<std::pair<size_t, NodeIndex>> near;  // by distance from the start
   for (const NodeIndex node : question.only_nodes()) {
@@ -155,7 +155,7 @@ NodeIndex Search::FindNamed(const fit::Question& question, const Accept& accept,
   }
   std::ranges::sort(near);
   for (const auto& [distance, node] : near) {
-    if (question.Fits(node) && !snapshot_.node_shape(node).unschedulable) return node;
+    if (question.Fits(node) && !PassedOver(accept, node)) return node;
   }
   return kNone;
 }
@@ -164,7 +164,7 @@ NodeIndex Search::Find(cluster::PodIndex pod, const Accept& accept) {
   const auto order = snapshot_.nodes();
   const size_t count = order.size();
   if (accept.from_position >= count) return kNone;
-  const fit::Question& question = Ask(pod);
+  const Question& question = Ask(pod);
   if (question.rejected()) return kNone;
   const size_t start = std::max((last_ + 1) % count, accept.from_position);
   NodeIndex found = kNone;
@@ -173,15 +173,42 @@ NodeIndex Search::Find(cluster::PodIndex pod, const Accept& accept) {
   } else {
     Known& known = KnownOf(snapshot_.spec_id(pod));
     CatchUp(known, question.own_links());
+    const auto take_first = [&found](NodeIndex node) {
+      found = node;
+      return false;
+    };
     const size_t start_slot = snapshot_.slot_of(order[start]);
-    found = Scan(question, known, accept, start_slot, snapshot_.slots().size());
+    Scan(question, known, accept, start_slot, snapshot_.slots().size(), take_first);
     if (found == kNone && start > accept.from_position) {
-      found =
-          Scan(question, known, accept, snapshot_.slot_of(order[accept.from_position]), start_slot);
+      Scan(question, known, accept, snapshot_.slot_of(order[accept.from_position]), start_slot,
+           take_first);
     }
   }
   if (found != kNone) last_ = order[start] == found ? start : snapshot_.position_of(found);
   return found;
 }
 
-}  // namespace coppice::pack
+NodeSet Search::FindAll(cluster::PodIndex pod, const Accept& accept) {
+  NodeSet all(snapshot_.node_bound());
+  const auto order = snapshot_.nodes();
+  const Question& question = Ask(pod);
+  if (accept.from_position >= order.size() || question.rejected()) return all;
+  if (question.only()) {
+    for (const NodeIndex node : question.only_nodes()) {
+      const bool asked = snapshot_.position_of(node) >= accept.from_position &&
+                         Accepts(accept, node) && !PassedOver(accept, node);
+      if (asked && question.Fits(node)) all.Add(node);
+    }
+    return all;
+  }
+  Known& known = KnownOf(snapshot_.spec_id(pod));
+  CatchUp(known, question.own_links());
+  Scan(question, known, accept, snapshot_.slot_of(order[accept.from_position]),
+       snapshot_.slots().size(), [&all](NodeIndex node) {
+         all.Add(node);
+         return true;
+       });
+  return all;
+}
+
+}  // namespace coppice::fit

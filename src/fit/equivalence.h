@@ -7,13 +7,16 @@
 #include "cluster/world.h"
 #include "model/pod.h"
 
-namespace coppice::pack {
+namespace coppice::fit {
 
 // A pending pod: the object, and its index in the snapshot.
 struct PendingPod {
   cluster::PodPtr pod;
   cluster::PodIndex index = cluster::kNone;
 };
+
+// Of a controller's pods so many kinds are told apart, as upstream does it.
+inline constexpr size_t kKindsPerController = 10;
 
 // Same labels, and specs equal but for what does not matter to scheduling (projected volumes,
 // environment, hostname).
@@ -26,4 +29,4 @@ bool SameForScheduling(const model::Pod& a, const model::Pod& b);
 std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPod>& pods,
                                                      const cluster::Snapshot* snapshot = nullptr);
 
-}  // namespace coppice::pack
+}  // namespace coppice::fit

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "cluster/id_table.h"
-#include "pack/equivalence.h"
-#include "pack/search.h"
+#include "fit/equivalence.h"
+#include "fit/search.h"
 
-namespace coppice::pack {
+namespace coppice::fit {
 
 // Where a pod went last. An entry lives through the run in which it was set or used with success
 // and the next. From one run to the next a pod is known by the hash of its identity
@@ -102,4 +102,4 @@ class Placer {
   Hints hints_;
 };
 
-}  // namespace coppice::pack
+}  // namespace coppice::fit

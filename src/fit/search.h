@@ -19,22 +19,25 @@
 
 #include "cluster/snapshot.h"
 #include "fit/chain.h"
+#include "fit/node_set.h"
 #include "model/verdict.h"
 
-namespace coppice::pack {
+namespace coppice::fit {
 
 // Which nodes the caller accepts; others keep their place in the order but are passed over.
 struct Accept {
   size_t from_position = 0;  // in the visiting order: this one and all behind it
   const std::vector<uint8_t>* allowed = nullptr;  // by node index, 1 = yes; null: all
   cluster::NodeIndex except = cluster::kNone;
+  // Cordoned ones too, for pods that tolerate it: kube-scheduler takes them, upstream's simulator
+  // passes over them.
+  bool cordoned = false;
 };
 bool Accepts(const Accept& accept, cluster::NodeIndex node);  // wherever it stands in the order
 
 class Search {
  public:
-  Search(cluster::Snapshot& snapshot, const fit::Chain& chain)
-      : snapshot_(snapshot), chain_(chain) {}
+  Search(cluster::Snapshot& snapshot, const Chain& chain) : snapshot_(snapshot), chain_(chain) {}
 
   const fit::Chain& chain() const { return chain_; }
 
@@ -42,13 +45,14 @@ class Search {
   model::Verdict Check(cluster::PodIndex pod, cluster::NodeIndex node);
   // Check without the reason.
   bool Fits(cluster::PodIndex pod, cluster::NodeIndex node);
-  // The next node that is accepted and takes the pod, kNone if there is none. Cordoned nodes are
-  // passed over even for pods that tolerate it.
+  // The next node that is accepted and takes the pod, kNone if there is none.
   cluster::NodeIndex Find(cluster::PodIndex pod, const Accept& accept = {});
+  // Every node that is accepted and takes it; neither reads nor moves the starting place.
+  NodeSet FindAll(cluster::PodIndex pod, const Accept& accept = {});
 
   // The pod's question, prepared anew or as remembered for its kind; good until the next call or
   // change of the snapshot.
-  const fit::Question& Ask(cluster::PodIndex pod);
+  const Question& Ask(cluster::PodIndex pod);
 
   // The position of the node that was found last. For whoever works out a search by arithmetic.
   size_t last() const { return last_; }
@@ -66,7 +70,7 @@ class Search {
     uint64_t epoch = 0;
     uint64_t seen = 0;  // of the snapshot's log of eased nodes
     // The question of the last plain pod, while it is good for all of its kind.
-    std::optional<fit::Question> question;
+    std::optional<Question> question;
     cluster::LabelSetId labels = 0;
     uint64_t facts_version = 0;
     uint64_t terms_version = 0;
@@ -76,16 +80,22 @@ class Search {
   void ForgetOldIds();  // if all have other ids now
   Known& KnownOf(cluster::SpecId spec);
   void CatchUp(Known& known, uint64_t own_links) const;
-  cluster::NodeIndex FindNamed(const fit::Question& question, const Accept& accept, size_t start);
-  cluster::NodeIndex Scan(const fit::Question& question, Known& known, const Accept& accept,
-                          size_t begin, size_t end) const;
+  cluster::NodeIndex FindNamed(const Question& question, const Accept& accept, size_t start);
+  // Asks the nodes in slots [begin, end) that are accepted and have not refused, first few and then
+  // up to 64 together, and hands those that take the pod to `take` in order until it says stop.
+  template <class Take>
+  void Scan(const Question& question, Known& known, const Accept& accept, size_t begin, size_t end,
+            Take take) const;
+  bool PassedOver(const Accept& accept, cluster::NodeIndex node) const {
+    return !accept.cordoned && snapshot_.node_shape(node).unschedulable;
+  }
 
   cluster::Snapshot& snapshot_;
-  const fit::Chain& chain_;
+  const Chain& chain_;
   size_t last_ = 0;        // position of the node found last, in the list of that moment
   uint64_t id_epoch_ = 0;  // of the ids and questions below
   std::vector<std::unique_ptr<Known>> known_;  // by spec; null: never searched for
-  std::optional<fit::Question> single_;        // of a pod that is not like others
+  std::optional<Question> single_;             // of a pod that is not like others
 };
 
-}  // namespace coppice::pack
+}  // namespace coppice::fit

@@ -1,4 +1,4 @@
-#include "pack/placer.h"
+#include "fit/placer.h"
 
 #include <algorithm>
 #include <map>
@@ -8,11 +8,7 @@
 
 #include "model/pod_kinds.h"
 
-namespace coppice::pack {
-
-namespace {
-constexpr size_t kKindsPerController = 10;
-}  // namespace
+namespace coppice::fit {
 
 const Hints::Seen* Hints::SeenNow(const cluster::Snapshot& snapshot, cluster::PodIndex pod) const {
   if (pod >= seen_.size()) return nullptr;
@@ -130,7 +126,7 @@ bool Placer::PlaceBySearch(cluster::PodIndex pod, const PlaceOptions& options) {
 bool Placer::WouldStopAtOnce(std::span<const cluster::PodIndex> pods, const Accept& accept) {
   const cluster::Snapshot& snapshot = search_.snapshot();
   if (pods.empty() || !snapshot.IsPlain(pods.front())) return false;
-  const fit::Question& question = search_.Ask(pods.front());
+  const Question& question = search_.Ask(pods.front());
   if (question.rejected() || !question.OwnNodeOnly()) return false;
   const size_t last = search_.last();
   if (search_.Find(pods.front(), accept) != cluster::kNone) {
@@ -210,4 +206,4 @@ Placement Placer::Place(std::span<const cluster::PodIndex> pods, const ObjectOf&
   return result;
 }
 
-}  // namespace coppice::pack
+}  // namespace coppice::fit

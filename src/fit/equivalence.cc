@@ -1,4 +1,4 @@
-#include "pack/equivalence.h"
+#include "fit/equivalence.h"
 
 #include <algorithm>
 #include <string_view>
@@ -6,11 +6,9 @@
 
 #include "model/pod_kinds.h"
 
-namespace coppice::pack {
+namespace coppice::fit {
 
 namespace {
-
-constexpr size_t kKindsPerController = 10;
 
 bool SameVolumes(const std::vector<model::Volume>& a, const std::vector<model::Volume>& b) {
   const auto counts = [](const model::Volume& v) { return !v.projected; };
@@ -67,4 +65,4 @@ std::vector<std::vector<PendingPod>> GroupEquivalent(const std::vector<PendingPo
   return groups;
 }
 
-}  // namespace coppice::pack
+}  // namespace coppice::fit

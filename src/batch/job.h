@@ -1,0 +1,164 @@
+// Job: a PodGroup and its tasks, with counts by status, role and sub-group that are kept up to date.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "batch/fit_errors.h"
+#include "batch/queue.h"
+#include "batch/task.h"
+#include "model/batch.h"
+
+namespace coppice::batch {
+
+using StatusCounts = std::array<int32_t, kStatuses>;
+
+// Tasks of one job that are counted together.
+struct TaskCounts {
+  StatusCounts by_status{};
+  int32_t pending_best_effort = 0;
+
+  int32_t of(TaskStatus status) const { return by_status[IndexOf(status)]; }
+  void Count(const Task& task, int32_t sign);
+  int32_t Ready() const;      // Bound, Binding, Running, Allocated, Succeeded
+  int32_t Waiting() const { return of(TaskStatus::kPipelined); }
+  int32_t Allocated() const;  // Bound, Binding, Running, Allocated
+};
+
+struct Role {
+  std::string name;
+  std::optional<int32_t> min_available;  // as the group demands
+  TaskCounts counts;
+};
+
+struct SubJob {
+  std::string group_id;  // of all sub-jobs of one policy
+  std::string id;
+  Job* job = nullptr;
+  int32_t min_available = 1;
+  int32_t priority = 0;     // the highest of its tasks
+  int64_t match_index = 0;  // the first matched label, if it is a number
+  std::optional<model::NetworkTopology> network_topology;
+  std::string allocated_hyper_node;
+  std::string nominated_hyper_node;
+  std::vector<Task*> tasks;  // by uid
+  TaskCounts counts;
+
+  bool IsReady() const { return counts.Ready() + counts.pending_best_effort >= min_available; }
+  bool IsPipelined() const {
+    return counts.Waiting() + counts.Ready() + counts.pending_best_effort >= min_available;
+  }
+};
+
+struct DisruptionBudget {
+  std::string min_available;
+  std::string max_unavailable;
+};
+
+class Job {
+ public:
+  explicit Job(const model::PodGroup& group);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  uint32_t index = 0;  // dense within the session, by id
+  std::string id;      // "namespace/name"
+  std::string name;
+  std::string namespace_;
+  std::string queue_name;
+  QueueInfo* queue = nullptr;  // of the session; never null in one
+  int32_t priority = 0;
+  int32_t min_available = 0;
+  std::optional<Duration> waiting_time;
+  TimePoint created;
+  std::optional<TimePoint> schedule_start;
+  bool preemptable = false;
+  std::string revocable_zone;
+  DisruptionBudget budget;
+
+  model::PodGroup group;  // status.phase and conditions are what the session makes of them
+  model::PodGroupStatus old_status;
+
+  std::vector<Task*> tasks;  // by uid
+  TaskCounts counts;
+  std::vector<Role> roles;                           // by name
+  int32_t role_min_total = 0;                        // of all demanded minimums
+  std::vector<std::unique_ptr<SubJob>> sub_jobs;     // by id
+  std::map<std::string, int32_t> min_sub_jobs;       // by group id
+  Resource allocated;
+  Resource total_request;
+
+  std::string fit_errors;  // of the job as a whole
+  std::map<uint32_t, std::shared_ptr<FitErrors>> task_fit_errors;  // by Task::index
+
+  // ---- Making one.
+  void AddTask(Task& task);
+  void Finish();  // all tasks are there
+
+  // ---- Changing one.
+  void SetStatus(Task& task, TaskStatus status);  // of a task of this job
+
+  // ---- Asking.
+  bool IsPending() const {  // not admitted
+    return group.status.phase.empty() || group.status.phase == "Pending";
+  }
+  bool HasMinResources() const { return !group.spec.min_resources.empty(); }
+  const Resource& MinResources() const { return min_resources_; }
+  Resource WithoutGated(const Resource& resource) const;  // minus what gated tasks ask for
+  Resource Elastic() const;          // allocated beyond the minimum
+  Resource InqueueResource() const;  // of the minimum what is not allocated yet
+
+  bool IsReady() const { return counts.Ready() + counts.pending_best_effort >= min_available; }
+  bool IsPipelined() const {
+    return counts.Waiting() + counts.Ready() + counts.pending_best_effort >= min_available;
+  }
+  bool IsStarving() const { return counts.Waiting() + counts.Ready() < min_available; }
+  int32_t ValidTasks() const;
+  int32_t ScheduledTasks() const;
+  int32_t ReleasingWithNode() const;
+
+  // Of the roles' minimums; true where they add up to more than the job's own.
+  bool RolesValid() const;
+  bool RolesReady() const;
+  bool RolesPipelined() const;
+  bool SubJobsValid() const;
+  bool SubJobsReady() const;
+  bool SubJobsPipelined() const;
+
+  bool HasSubJobPolicy() const { return !group.spec.sub_group_policy.empty(); }
+  bool HasNetworkTopology() const;
+  bool HasHardTopology() const;
+  SubJob* DefaultSubJob() const;  // null if all tasks matched a policy
+
+  // Some task of the same role and sub-job fits nowhere, so this one will not either.
+  bool RoleHasFitErrors(const Task& task) const;
+  // After a task has failed: is there any use in trying the others?
+  bool WorthContinuing(const SubJob& sub_job) const;
+
+  std::string FitErrorText() const;
+  struct SchedulingReason {
+    std::string reason;
+    std::string message;
+    std::string_view nominated_node;
+  };
+  SchedulingReason ReasonOf(const Task& task) const;
+
+ private:
+  Role& RoleOf(std::string_view name);
+  SubJob& SubJobOf(const Task& task);
+  SubJob& FindOrAddSubJob(std::string group_id, std::string id);
+  bool RolesHold(int32_t (*count)(const TaskCounts&)) const;
+
+  Resource min_resources_;
+  std::map<std::string, size_t, std::less<>> role_index_;
+};
+
+}  // namespace coppice::batch

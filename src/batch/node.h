@@ -1,0 +1,67 @@
+// NodeInfo: a node as a session sees it, with what is idle, used, being released and promised.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "batch/resource.h"
+#include "batch/task.h"
+#include "cluster/shapes.h"
+#include "model/node.h"
+
+namespace coppice::batch {
+
+struct NodeInfo {
+  uint32_t index = 0;  // dense within the session, in list order
+  std::string_view name;
+  std::shared_ptr<const model::Node> object;
+  cluster::NodeIndex snapshot_index = cluster::kNone;
+
+  Resource releasing;
+  Resource pipelined;
+  Resource idle;
+  Resource used;
+  Resource allocatable;
+  Resource capacity;
+  // What is idle without what this session has placed and not committed: binding checks it again.
+  Resource unbound_idle;
+
+  bool oversubscription_node = false;
+  bool offline_job_evicting = false;
+  Resource oversubscription;
+  std::string_view revocable_zone;
+
+  std::vector<Task*> tasks;  // in no particular order
+  uint64_t version = 0;      // another one after every change
+
+  explicit NodeInfo(std::shared_ptr<const model::Node> node);
+
+  // What it will have when all that is going has gone and all that is promised has come.
+  Resource FutureIdle() const;
+  // request <= FutureIdle(), without making one.
+  bool FitsFuture(const Resource& request) const;
+  bool FitsIdle(const Resource& request) const {
+    return request.LessEqual(idle, Missing::kZero);
+  }
+  // The first dimension in which it does not: cpu, memory, then by name.
+  std::string FirstShortage(const Resource& request) const;
+
+  // Counts by the task's status and sets its node. Fails if it is on a node, or if it is Binding
+  // and there is no room.
+  Status Add(Task& task);
+  // By the status under which it was added. A task that is not here is left alone.
+  void Remove(Task& task);
+  void Update(Task& task) {  // its status has changed
+    Remove(task);
+    (void)Add(task);
+  }
+
+  std::vector<Task*> SortedTasks() const;  // by namespace and name
+};
+
+}  // namespace coppice::batch

@@ -1,0 +1,177 @@
+// Session: one look at the cluster, and everything that is decided on it.
+//
+// Opened on a snapshot, which it forks, and on the objects of the moment; actions then change its
+// own picture (jobs, nodes, queues) through statements, and Close() turns what has changed into an
+// Outcome. Nothing outside is touched, and the snapshot is as before when the session is gone.
+// Whoever holds the decision thread while somebody outside is asked must have opened it on a
+// snapshot of its own.
+//
+// Order is by name wherever upstream walks a map: jobs and queues by id, tasks by uid, nodes as
+// they are listed. One thread.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "batch/combine.h"
+#include "batch/conf.h"
+#include "batch/kube_view.h"
+#include "batch/options.h"
+#include "batch/outcome.h"
+#include "batch/plugin.h"
+#include "batch/roles.h"
+#include "cluster/snapshot.h"
+#include "model/batch.h"
+#include "model/policy.h"
+
+namespace coppice::batch {
+
+// What a session is opened on. All lists in list order.
+struct SessionInput {
+  struct NodeEntry {
+    std::shared_ptr<const model::Node> object;
+    cluster::NodeIndex index;      // in the snapshot
+    std::vector<NodeImage> images;  // only scores look at them; none is an answer
+  };
+  struct PodEntry {
+    std::shared_ptr<const model::Pod> object;
+    cluster::PodIndex index;  // in the snapshot; on its node, if that one is there
+  };
+  std::vector<NodeEntry> nodes;
+  std::vector<PodEntry> pods;
+  std::vector<model::PodGroup> groups;
+  std::vector<model::Queue> queues;
+  std::vector<model::PriorityClass> priority_classes;
+  std::vector<model::ResourceQuota> quotas;
+  std::vector<model::PodDisruptionBudget> budgets;
+  std::string uid;  // of this session; conditions carry it
+  TimePoint now;
+};
+
+// A namespace that has quotas.
+struct NamespaceInfo {
+  std::string name;
+  std::map<std::string, model::ResourceQuotaStatus> quotas;
+};
+
+class Session {
+ public:
+  // An error: a plug-in of the configuration does not exist, or could not open.
+  static Result<std::unique_ptr<Session>> Open(const Conf& conf, const Options& options,
+                                               const PluginRegistry& plugins,
+                                               const fit::FilterRegistry& filters,
+                                               cluster::Snapshot& snapshot, SessionInput input);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void Run();  // the actions of the configuration, in their order
+  Outcome Close();
+
+  // ---- What is there.
+  const Conf& conf() const { return conf_; }
+  const Options& options() const { return options_; }
+  bool upstream_exact() const { return options_.upstream_exact; }
+  const std::string& uid() const { return input_.uid; }
+  TimePoint now() const { return input_.now; }
+  const SessionInput& input() const { return input_; }
+
+  const std::vector<NodeInfo*>& nodes() const { return node_list_; }
+  NodeInfo* FindNode(std::string_view name) const;
+  const std::vector<Job*>& jobs() const { return job_list_; }  // by id
+  Job* FindJob(std::string_view id) const;
+  const std::vector<QueueInfo*>& queues() const { return queue_list_; }  // by name
+  QueueInfo* FindQueue(std::string_view name) const;
+  const std::map<std::string, NamespaceInfo>& namespaces() const { return namespaces_; }
+  const std::deque<Task>& tasks() const { return tasks_; }
+  const Resource& total() const { return total_; }  // allocatable of all nodes
+  KubeView& view() { return *view_; }
+
+  const Combine& ask() const { return combine_; }
+  // Whether the first entry of this plug-in asks for a hierarchy.
+  bool HierarchyEnabled(std::string_view plugin) const;
+
+  // ---- For plug-ins, while they open.
+  void AddEventHandler(EventHandler& handler) { handlers_.push_back(&handler); }
+  // Upstream's view follows placements only if somebody says so (KubeView); sane ones always.
+  void FollowPlacements() { view_followed_ = true; }
+
+  // ---- For plug-ins, later.
+  void RecordGroupEvent(const Job& job, std::string_view type, std::string_view reason,
+                        std::string message);
+  void SetGroupCondition(Job& job, model::PodGroupCondition condition);
+  // Something happened that ends upstream's process: the session ends here, with a reason.
+  void Fail(Status why);
+  bool failed() const { return !outcome_.failure.ok(); }
+
+  // ---- For actions: with the session's state, without a statement.
+  Status Place(Task& task, NodeInfo& node);  // backfill: and all of the job, once it is ready
+  Status EvictNow(Task& task, std::string_view reason);
+  void UnPipeline(Task& task);
+  Fit CheckForAllocate(const Task& task, const NodeInfo& node) const;
+  Fit CheckForPreempt(const Task& task, const NodeInfo& node) const;
+  // Nodes without those that are known to be out of the question for the task.
+  std::vector<NodeInfo*> NodesToTry(const Task& task) const;
+
+  // In registration order; the texts of those that refused.
+  std::vector<std::string> TellAllocated(Task& task);
+  void TellDeallocated(Task& task);
+  Status CommitBind(Task& task);
+  void CommitEviction(Task& task, std::string_view reason);
+
+ private:
+  Session(const Conf& conf, const Options& options, cluster::Snapshot& snapshot,
+          SessionInput input);
+  void ReadNodes();
+  void ReadQueues();
+  void ReadGroups();
+  void ReadPods();
+  void PutOnNode(Task& task);
+  Status OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegistry& filters);
+
+  std::string PhaseOf(const Job& job) const;
+  void CloseJob(Job& job);
+  void NotePodConditions(Job& job, const std::string& fit_error);
+  void NotePodCondition(const Task& task, const Job::SchedulingReason& reason,
+                        std::string message);
+  void CloseQueues();
+  void NoteEvent(std::string kind, std::string_view namespace_, std::string_view name,
+                 std::string_view type, std::string_view reason, std::string message);
+
+  Conf conf_;
+  Options options_;
+  SessionInput input_;
+  std::unique_ptr<KubeView> view_;
+  bool view_followed_ = false;
+
+  std::deque<NodeInfo> nodes_;
+  std::vector<NodeInfo*> node_list_;
+  std::unordered_map<std::string_view, NodeInfo*> node_by_name_;
+  std::deque<QueueInfo> queues_;
+  std::vector<QueueInfo*> queue_list_;
+  std::deque<Job> jobs_;
+  std::vector<Job*> job_list_;
+  std::map<std::string, Job*, std::less<>> job_by_id_;
+  std::deque<Task> tasks_;
+  std::map<std::string, int> orphan_job_ids_;  // texts that tasks without a job refer to
+  std::map<std::string, NamespaceInfo> namespaces_;
+  Resource total_;
+
+  std::vector<std::pair<std::string, std::unique_ptr<Plugin>>> plugins_;
+  std::map<std::string, Slots> slots_;
+  Combine combine_;
+  std::vector<EventHandler*> handlers_;
+  Outcome outcome_;
+};
+
+}  // namespace coppice::batch
