@@ -326,25 +326,25 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   asio::awaitable<void> Finish() {
-    beast::tcp_stream& tcp = wire_->tcp();
-    if (tcp.socket().is_open() && !queue_) {
+    beast::tcp_stream& stream = wire_->tcp();
+    if (stream.socket().is_open() && !queue_) {
       Limit(std::chrono::seconds(1));
       co_await wire_->SayGoodbye();
       if (linger_) co_await Linger();
     }
-    tcp.close();
+    stream.close();
   }
 
   // Closing with bytes unread would reset the connection and take the refusal back out of the
   // peer's hands. So the rest of what was refused is read for a moment and thrown away.
   asio::awaitable<void> Linger() {
-    beast::tcp_stream& tcp = wire_->tcp();
+    beast::tcp_stream& stream = wire_->tcp();
     error_code ignored_problem;
-    tcp.socket().shutdown(tcp::socket::shutdown_send, ignored_problem);
+    stream.socket().shutdown(tcp::socket::shutdown_send, ignored_problem);
     std::array<char, 4096> ignored;
     for (size_t left = 1 << 18; left > 0;) {
       const auto space = asio::buffer(ignored);
-      const auto [problem, length] = co_await tcp.async_read_some(space, kAsTuple);
+      const auto [problem, length] = co_await stream.async_read_some(space, kAsTuple);
       if (problem) break;
       left -= std::min(left, length);
     }
