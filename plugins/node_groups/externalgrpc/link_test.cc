@@ -21,9 +21,8 @@ class NamedServer {
     std::vector<grpc::Service> services;
     services.push_back(
         {.name = "s.Provider",
-         .methods = {{.name = "Who", .handler = [name](const grpc::Call&) -> Result<std::string> {
-                        return name;
-                      }}}});
+         .methods = {{.name = "Who",
+                      .handler = [name](const grpc::Call&) -> grpc::Answer { return name; }}}});
     server_ = MUST(grpc::Server::Start({.listen = "127.0.0.1:0",
                                         .certificates = certificates,
                                         .insecure = certificates == nullptr},
