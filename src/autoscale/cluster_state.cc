@@ -30,7 +30,7 @@ std::shared_ptr<const std::vector<cloud::Instance>> Share(std::vector<cloud::Ins
 }
 
 // Beyond what any cluster holds, so that sums of targets stay numbers whatever a provider says.
-constexpr int kMostMachines = 1'000'000;
+constexpr int kLargestTarget = 1'000'000;
 
 TimePoint CreatedAt(const model::Node& node) {
   return node.metadata.creation_timestamp ? node.metadata.creation_timestamp->at : TimePoint();
@@ -62,7 +62,7 @@ Result<StateFindings> ClusterState::Update(const std::vector<ListedNode>& nodes,
   for (const auto& group : groups_.Groups()) {
     const int target =
         TRY(groups_.TargetSize(group.id).Context("target size of group " + group.id));
-    targets[group.id] = std::clamp(target, 0, kMostMachines);
+    targets[group.id] = std::clamp(target, 0, kLargestTarget);
     ids.push_back(group.id);
   }
   // A growing group's machines change from pass to pass: look again.
@@ -216,7 +216,7 @@ void ClusterState::RecalculateRanges() {
       targets.clear();
       break;
     }
-    targets[group.id] = std::clamp(*target, 0, kMostMachines);
+    targets[group.id] = std::clamp(*target, 0, kLargestTarget);
   }
   UpdateRanges(targets);
 }

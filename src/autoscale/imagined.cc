@@ -1,5 +1,6 @@
 #include "autoscale/imagined.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace coppice::autoscale {
@@ -49,6 +50,10 @@ void Imagined::Place(const fit::PendingPod& pod, cluster::NodeIndex node) {
 
 void Imagined::Keep(const Pods& pods) {
   const cluster::Snapshot& snapshot = world_.snapshot();
+  const auto is_placed = [&](const fit::PendingPod& pod) {
+    return snapshot.node_of(pod.index) != cluster::kNone;
+  };
+  if (std::ranges::none_of(pods, is_placed)) return;
   std::vector<uint32_t> places(snapshot.pod_bound(), cluster::kNone);  // in `pods`, by index
   std::vector<uint8_t> listed(snapshot.node_bound(), 0);
   std::vector<cluster::NodeIndex> homes;

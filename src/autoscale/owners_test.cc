@@ -17,7 +17,7 @@ class OwnersTest : public testing::Test {
   OwnersTest() {
     groups.Add({.info = {.id = "web", .min_size = 0, .max_size = 5}});
     groups.Map("web-1", "web");
-    groups.on_tell_nodes = [this](const cloud::NodeGroups::EachNode& each) {
+    groups.on_tell_nodes = [this](const auto& each) {
       told.emplace_back();
       each([this](const cloud::NodeRef& node) { told.back().push_back(node.name); });
     };

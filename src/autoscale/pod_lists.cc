@@ -20,21 +20,21 @@ bool ListsScheduler(const std::vector<std::string>& names, std::string_view sche
   return Lists(names, scheduler) || (scheduler.empty() && Lists(names, "default-scheduler"));
 }
 
-const model::PodCondition* Scheduled(const model::Pod& pod) {
+const model::PodCondition* ScheduledCondition(const model::Pod& pod) {
   const auto it =
       std::ranges::find(pod.status.conditions, "PodScheduled", &model::PodCondition::type);
   return it == pod.status.conditions.end() ? nullptr : &*it;
 }
 
 bool IsUnschedulable(const model::Pod& pod) {
-  const model::PodCondition* condition = Scheduled(pod);
+  const model::PodCondition* condition = ScheduledCondition(pod);
   return condition != nullptr && condition->status == "False" &&
          condition->reason == "Unschedulable";
 }
 
 // A scheduler that does not say "Unschedulable" is taken at its silence.
 bool IsUnprocessed(const model::Pod& pod) {
-  const model::PodCondition* condition = Scheduled(pod);
+  const model::PodCondition* condition = ScheduledCondition(pod);
   return condition == nullptr || (condition->status == "False" && condition->reason.empty());
 }
 

@@ -100,8 +100,8 @@ void PodsToHelp::Tell(const fit::PendingPod& pod, List& list) const {
 void PodsToHelp::PlaceOrdered(Pods& pods, const Around& around, Imagined& imagined, List& list) {
   const std::vector<uint8_t> placed =
       ordered_.Place(pods, imagined.stand_ins(), around.nodes, search_);
-  imagined.Keep(pods);
   if (std::ranges::find(placed, 1) == placed.end()) return;
+  imagined.Keep(pods);
   Pods others;
   for (size_t i = 0; i < pods.size(); ++i) {
     if (placed[i] == 0) {

@@ -14,6 +14,7 @@ namespace {
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class FakeLease final : public Lease {
  public:
