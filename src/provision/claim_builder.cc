@@ -40,11 +40,10 @@ Pool PoolFrom(const model::NodePool& pool, std::shared_ptr<const cloud::Instance
   Pool made{.name = pool.metadata.name,
             .weight = pool.spec.weight.value_or(0),
             .labels = from.labels,
+            .requirements = from.spec.requirements,
             .taints = from.spec.taints,
             .limits = pool.spec.limits,
             .types = std::move(types)};
-  for (const model::NodeClaimRequirement& one : from.spec.requirements)
-    made.requirements.push_back({one.key, one.operator_, one.values, one.min_values});
   if (from.spec.node_class_ref) {
     made.node_class_label = NodeClassLabel(*from.spec.node_class_ref);
     made.node_class_name = from.spec.node_class_ref->name;
@@ -86,10 +85,8 @@ model::NodeClaim ClaimFrom(const model::NodePool& pool, const PlannedClaim& plan
   }
   for (const model::NodeRequirement& requirement : requirements) {
     if (IsOfSimulation(requirement.key())) continue;
-    for (model::RequirementSpec& spec : requirement.ToSpec()) {
-      claim.spec.requirements.push_back({std::move(spec.key), std::move(spec.operator_),
-                                         std::move(spec.values), spec.min_values});
-    }
+    for (model::RequirementSpec& spec : requirement.ToSpec())
+      claim.spec.requirements.push_back(std::move(spec));
     // Well-known ones depend on the machine that is bought.
     if (labels.IsWellKnown(requirement.key()) || labels.restricted.contains(requirement.key()))
       continue;

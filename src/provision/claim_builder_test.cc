@@ -22,9 +22,8 @@ model::NodePool APool() {
   return pool;
 }
 
-const model::NodeClaimRequirement* FindIn(const model::NodeClaim& claim, std::string_view key) {
-  const auto it =
-      std::ranges::find(claim.spec.requirements, key, &model::NodeClaimRequirement::key);
+const model::RequirementSpec* FindIn(const model::NodeClaim& claim, std::string_view key) {
+  const auto it = std::ranges::find(claim.spec.requirements, key, &model::RequirementSpec::key);
   return it == claim.spec.requirements.end() ? nullptr : &*it;
 }
 
