@@ -82,6 +82,12 @@ ClassId PodClasses::Relaxed(ClassId id) {
   return of.relaxed;
 }
 
+Bits& PodClasses::RefusedNodes(ClassId id, size_t nodes) {
+  if (refused_nodes_.size() <= id) refused_nodes_.resize(classes_.size());
+  if (refused_nodes_[id].size() != WordsFor(nodes)) refused_nodes_[id] = NoBits(nodes);
+  return refused_nodes_[id];
+}
+
 HostedSet PodClasses::Hosted(const model::NodeRequirements& requirements) {
   const model::NodeRequirement* host = requirements.Find(model::kHostnameLabel);
   return {parts_.algebra.Intern(requirements),

@@ -15,6 +15,7 @@
 
 #include "provision/algebra.h"
 #include "provision/amounts.h"
+#include "provision/bits.h"
 #include "provision/host_ports.h"
 #include "provision/storage_index.h"
 #include "provision/taint_book.h"
@@ -62,6 +63,9 @@ class PodClasses {
   const PodClass& at(ClassId id) const { return *classes_[id]; }
   size_t size() const { return classes_.size(); }
   ClassId Relaxed(ClassId id);
+  // Nodes (by their rank) that refuse the class for good as they are before anything is placed,
+  // apart from topology: remembered from one question to the next.
+  Bits& RefusedNodes(ClassId id, size_t nodes);
 
  private:
   std::unique_ptr<PodClass> Make(PodPtr pod, bool may_join_settling);
@@ -70,6 +74,7 @@ class PodClasses {
   Parts parts_;
   std::unordered_map<std::string, ClassId> ids_;
   std::vector<std::unique_ptr<PodClass>> classes_;
+  std::vector<Bits> refused_nodes_;
 };
 
 // Drops the pod's next wish, in the peer's order; false if there is none left.

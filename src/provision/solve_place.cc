@@ -24,8 +24,9 @@ bool ExceedsLimits(const std::map<std::string, int64_t>& limits, const VolumesBy
 }
 
 bool HasRoom(const DenseAmounts& remaining, const SparseAmounts& requests) {
-  return std::ranges::all_of(
-      requests, [&](const auto& entry) { return entry.second <= remaining[entry.first]; });
+  return std::ranges::all_of(requests, [&](const auto& entry) {
+    return entry.second <= (entry.first < remaining.size() ? remaining[entry.first] : 0);
+  });
 }
 
 }  // namespace
@@ -34,9 +35,12 @@ bool SolveRun::PlaceOnNode(size_t pod, RunClass& of) {
   for (size_t word = 0; word < of.ruled_out_nodes.size(); ++word) {
     for (uint64_t left = ~of.ruled_out_nodes[word]; left != 0; left &= left - 1) {
       const size_t rank = word * kBitsPerWord + static_cast<size_t>(std::countr_zero(left));
-      if (rank >= nodes_.size()) break;
-      const TopologyVerdict verdict = TryNode(of, rank);
+      if (rank >= touched_at_.size()) break;
+      bool by_itself = false;
+      const TopologyVerdict verdict = TryNode(of, rank, by_itself);
       if (verdict == TopologyVerdict::kNever) SetBit(of.ruled_out_nodes, rank);
+      if (by_itself && Touched(rank) == nullptr)
+        SetBit(world_.classes->RefusedNodes(of.id, touched_at_.size()), rank);
       if (verdict != TopologyVerdict::kYes) continue;
       CommitNode(pod, of, rank, node_set_);
       return true;
@@ -45,25 +49,26 @@ bool SolveRun::PlaceOnNode(size_t pod, RunClass& of) {
   return false;
 }
 
-TopologyVerdict SolveRun::TryNode(RunClass& of, size_t rank) {
+TopologyVerdict SolveRun::TryNode(RunClass& of, size_t rank, bool& by_itself) {
   const PodClass& pods = *of.pods;
   const size_t at = world_.node_order[rank];
   const NodeRecord& record = world_.nodes[at];
-  const Node& node = nodes_[rank];
+  const Node* touched = Touched(rank);
   if (request_.is_consolidation && world_.input.nodes[at].settling && !pods.may_join_settling)
     return TopologyVerdict::kNever;
-  if (node.overdrawn || !HasRoom(node.remaining, pods.requests) ||
-      !world_.taints.Tolerates(pods.tolerations, record.taints) ||
-      !HostMeets(&record.host, pods.demands.host) ||
-      !algebra_.Compatible(node.set, pods.demands.set, false)) {
-    return TopologyVerdict::kNever;
-  }
-  if (!pods.ports.empty() && Clash(pods.ports, node.ports)) return TopologyVerdict::kNever;
-  if (!record.volume_limits.empty() &&
-      ExceedsLimits(record.volume_limits, node.volumes, pods.volumes)) {
-    return TopologyVerdict::kNever;
-  }
-  const SetId base = algebra_.Add(node.set, pods.demands.set);
+  const SetId set = touched == nullptr ? record.set : touched->set;
+  by_itself = record.overdrawn ||
+              !HasRoom(touched == nullptr ? record.remaining : touched->remaining, pods.requests) ||
+              !world_.taints.Tolerates(pods.tolerations, record.taints) ||
+              !HostMeets(&record.host, pods.demands.host) ||
+              !algebra_.Compatible(set, pods.demands.set, false) ||
+              (!pods.ports.empty() &&
+               Clash(pods.ports, touched == nullptr ? record.ports : touched->ports)) ||
+              (!record.volume_limits.empty() &&
+               ExceedsLimits(record.volume_limits,
+                             touched == nullptr ? record.volumes : touched->volumes, pods.volumes));
+  if (by_itself) return TopologyVerdict::kNever;
+  const SetId base = algebra_.Add(set, pods.demands.set);
   if (pods.volume_alternatives.empty()) {
     return Narrow(of, base, record.taints, record.host, record.host_id, false, node_set_, nullptr);
   }
@@ -121,7 +126,16 @@ TopologyVerdict SolveRun::Narrow(RunClass& of, SetId base, TaintsId taints, cons
 
 void SolveRun::CommitNode(size_t pod, RunClass& of, size_t rank, SetId set) {
   const NodeRecord& record = world_.nodes[world_.node_order[rank]];
-  Node& node = nodes_[rank];
+  if (touched_at_[rank] == kNoId) {
+    touched_at_[rank] = static_cast<uint32_t>(touched_.size());
+    touched_.push_back({.rank = rank,
+                        .set = record.set,
+                        .remaining = record.remaining,
+                        .ports = record.ports,
+                        .volumes = record.volumes});
+    touched_.back().remaining.resize(world_.columns.size(), 0);
+  }
+  Node& node = touched_[touched_at_[rank]];
   node.pods.push_back(pod);
   for (const auto& [column, amount] : of.pods->requests) node.remaining[column] -= amount;
   if (algebra_.Loosened(node.set, set, false)) ForgetNode(rank);
@@ -135,7 +149,7 @@ void SolveRun::CommitNode(size_t pod, RunClass& of, size_t rank, SetId set) {
 }
 
 void SolveRun::ForgetNode(size_t rank) {
-  if (!is_target_[world_.node_order[rank]]) return;
+  if (HasBit(not_targets_, rank)) return;
   for (auto& of : run_classes_) ClearBit(of->ruled_out_nodes, rank);
 }
 

@@ -11,21 +11,22 @@ namespace coppice::provision {
 
 SolveRun::SolveRun(SolverWorld& world, const SolveRequest& request)
     : world_(world), request_(request), algebra_(world.algebra) {
-  is_target_.assign(world.input.nodes.size(), false);
-  for (const size_t node : world.node_order) is_target_[node] = true;
-  for (const size_t node : request.without_nodes) is_target_[node] = false;
+  touched_at_.assign(world.node_order.size(), kNoId);
+  not_targets_ = NoBits(world.node_order.size());
+  limits_left_ = world.limits_left;
+  for (const size_t at : request.without_nodes) {
+    if (world.rank_of[at] == kNoId || HasBit(not_targets_, world.rank_of[at])) continue;
+    SetBit(not_targets_, world.rank_of[at]);
+    left_out_.push_back(at);
+    const NodeRecord& node = world.nodes[at];
+    if (node.pool >= limits_left_.size()) continue;
+    for (auto& [column, left] : limits_left_[node.pool]) left += AmountOf(node.capacity, column);
+  }
   for (const PodPtr& pod : request.pods) all_pods_.push_back(pod.get());
   topology_ =
       std::make_unique<Topology>(*world.topology, world.algebra, world.input,
-                                 Topology::Setting{&all_pods_, &is_target_, &world.host_names});
+                                 Topology::Setting{&all_pods_, &left_out_, &world.host_names});
   MakeClasses();
-  MakeNodes();
-  limits_left_ = world.pool_limits;
-  for (size_t at = 0; at < is_target_.size(); ++at) {
-    const NodeRecord& node = world.nodes[at];
-    if (!is_target_[at] || node.pool >= limits_left_.size()) continue;
-    for (auto& [column, left] : limits_left_[node.pool]) left -= AmountOf(node.capacity, column);
-  }
   limit_filters_.resize(world.templates.size());
   last_relaxed_.resize(world.templates.size());
   reservations_ = world.reservations;
@@ -36,12 +37,9 @@ SolveRun::SolveRun(SolverWorld& world, const SolveRequest& request)
 }
 
 void SolveRun::MakeClasses() {
-  std::set<std::string_view> leaving;
-  for (const StateNode& node : world_.input.nodes) {
-    if (node.marked_for_deletion) leaving.insert(node.name());
-  }
   for (const PodPtr& pod : request_.pods) {
-    const bool may_join = pod->status.phase == "Pending" || leaving.contains(pod->spec.node_name);
+    const bool may_join =
+        pod->status.phase == "Pending" || world_.leaving.contains(pod->spec.node_name);
     const ClassId id = world_.classes->Of(pod, may_join);
     // Pods whose volumes cannot be placed wait for another time. The peer tries them without, and
     // without their topology until they have failed once.
@@ -58,6 +56,12 @@ void SolveRun::MakeClasses() {
   topology_->SetUpDone();
 }
 
+Bits SolveRun::RuledOutAtFirst(ClassId id) {
+  Bits ruled_out = world_.classes->RefusedNodes(id, world_.node_order.size());
+  AddBits(ruled_out, not_targets_);
+  return ruled_out;
+}
+
 uint32_t SolveRun::ClassIndex(ClassId id) {
   if (run_class_of_.size() <= id) run_class_of_.resize(world_.classes->size(), kNoId);
   if (run_class_of_[id] == kNoId) {
@@ -65,7 +69,7 @@ uint32_t SolveRun::ClassIndex(ClassId id) {
     auto made = std::make_unique<RunClass>();
     made->id = id;
     made->pods = &world_.classes->at(id);
-    made->ruled_out_nodes = NoBits(world_.node_order.size());
+    made->ruled_out_nodes = RuledOutAtFirst(id);
     run_classes_.push_back(std::move(made));
   }
   return run_class_of_[id];
@@ -77,25 +81,6 @@ void SolveRun::PrepareRules(RunClass& of) {
   of.rules = topology_->RulesFor(of.pods->rules, of.pods->inverse_rules, of.pods->labels);
   of.rules.strict = of.pods->strict.set;
   of.rules.strict_host = of.pods->strict.host;
-}
-
-void SolveRun::MakeNodes() {
-  const size_t columns = world_.columns.size();
-  for (const size_t at : world_.node_order) {
-    const NodeRecord& record = world_.nodes[at];
-    Node& node = nodes_.emplace_back();
-    node.set = record.set;
-    node.remaining.assign(columns, 0);
-    AddAmounts(node.remaining, record.remaining);
-    node.overdrawn = std::ranges::any_of(node.remaining, [](Amount left) { return left < 0; });
-    node.ports = record.ports;
-    node.volumes = record.volumes;
-  }
-  for (auto& of : run_classes_) {
-    for (size_t rank = 0; rank < nodes_.size(); ++rank) {
-      if (!is_target_[world_.node_order[rank]]) SetBit(of->ruled_out_nodes, rank);
-    }
-  }
 }
 
 std::vector<size_t> SolveRun::Queue() const {
@@ -148,10 +133,9 @@ SolveOutcome SolveRun::Run() {
   }
   for (const auto& [pod, refusal] : refusals)
     outcome.errors.push_back({pod, refusal.kind, Text(refusal)});
-  for (size_t rank = 0; rank < nodes_.size(); ++rank) {
-    if (!nodes_[rank].pods.empty())
-      outcome.existing.push_back({world_.node_order[rank], std::move(nodes_[rank].pods)});
-  }
+  std::ranges::sort(touched_, {}, &Node::rank);
+  for (Node& node : touched_)
+    outcome.existing.push_back({world_.node_order[node.rank], std::move(node.pods)});
   const bool strict = world_.options.min_values == MinValuesPolicy::kStrict;
   for (const uint32_t id : order_.order()) {
     PlannedClaim planned = Finish(claims_[id]);
@@ -201,10 +185,6 @@ bool SolveRun::TryAll(size_t pod, Refusal& refusal) {
       const ClassId relaxed = world_.classes->Relaxed(of.id);
       if (relaxed != kNoId) {
         const uint32_t next = ClassIndex(relaxed);
-        RunClass& made = *run_classes_[next];
-        for (size_t rank = 0; rank < nodes_.size(); ++rank) {
-          if (!is_target_[world_.node_order[rank]]) SetBit(made.ruled_out_nodes, rank);
-        }
         run_classes_[at]->relaxed = next;
       }
     }
@@ -223,10 +203,7 @@ bool SolveRun::PlaceUntold(size_t pod, RunClass& of, Refusal& refusal) {
   bare.rules = {.labels = of.pods->labels,
                 .strict = of.pods->strict.set,
                 .strict_host = of.pods->strict.host};
-  bare.ruled_out_nodes = NoBits(world_.node_order.size());
-  for (size_t rank = 0; rank < nodes_.size(); ++rank) {
-    if (!is_target_[world_.node_order[rank]]) SetBit(bare.ruled_out_nodes, rank);
-  }
+  bare.ruled_out_nodes = RuledOutAtFirst(of.id);
   topology_->NoteKeepers(bare.rules);
   return Place(pod, bare, refusal);
 }

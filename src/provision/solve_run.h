@@ -38,10 +38,11 @@ class SolveRun {
     uint32_t relaxed = kNoId;  // RunClass index
     bool relaxed_known = false;
   };
+  // A node that got pods in this question; of the others the world's record speaks.
   struct Node {
+    size_t rank;
     SetId set;
     DenseAmounts remaining;
-    bool overdrawn = false;  // something is below zero: nothing fits any more
     HostPorts ports;
     VolumesByDriver volumes;
     std::vector<size_t> pods;
@@ -70,7 +71,7 @@ class SolveRun {
   void MakeClasses();
   uint32_t ClassIndex(ClassId id);
   void PrepareRules(RunClass& of);
-  void MakeNodes();
+  Bits RuledOutAtFirst(ClassId id);
 
   // The loop.
   std::vector<size_t> Queue() const;
@@ -82,7 +83,11 @@ class SolveRun {
   bool PlaceOnNew(size_t pod, RunClass& of, Refusal& refusal);
 
   // One place.
-  TopologyVerdict TryNode(RunClass& of, size_t node);
+  // `by_itself`: a no that has nothing to do with topology.
+  TopologyVerdict TryNode(RunClass& of, size_t rank, bool& by_itself);
+  const Node* Touched(size_t rank) const {
+    return touched_at_[rank] == kNoId ? nullptr : &touched_[touched_at_[rank]];
+  }
   TopologyVerdict TryClaim(RunClass& of, uint32_t claim);
   bool TryTemplate(RunClass& of, size_t at, Claim& claim, TemplateRefusal& refusal);
   TopologyVerdict Narrow(RunClass& of, SetId base, TaintsId taints, const std::string& host,
@@ -112,13 +117,15 @@ class SolveRun {
   const SolveRequest& request_;
   Algebra& algebra_;
   std::vector<const model::Pod*> all_pods_;
-  std::vector<bool> is_target_;
+  std::vector<size_t> left_out_;  // state nodes
   std::unique_ptr<Topology> topology_;
   std::vector<uint32_t> run_class_of_;  // by ClassId
   std::vector<std::unique_ptr<RunClass>> run_classes_;
   std::vector<uint32_t> class_of_pod_;  // by pod; kNoId: left out
   std::set<size_t> untold_;             // pods whose rules are not known yet: see MakeClasses
-  std::vector<Node> nodes_;             // in the order of trying
+  std::vector<uint32_t> touched_at_;    // by rank: index into touched_, or kNoId
+  std::vector<Node> touched_;
+  Bits not_targets_;  // ranks of nodes that the question leaves out
   std::vector<Claim> claims_;
   ClaimOrder order_;
   uint32_t hosts_made_ = 0;

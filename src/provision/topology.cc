@@ -80,10 +80,9 @@ void Topology::Fill(Group& group) {
       const std::string* domain = facts_.DomainOf(group.spec, *pod);
       if (domain != nullptr && counts.contains(*domain)) --counts[*domain];
     }
-    for (size_t at = 0; at < input_.nodes.size(); ++at) {
-      if ((*setting_.is_target)[at] || input_.nodes[at].marked_for_deletion) continue;
-      if (const std::string* domain = facts_.DomainOf(group.spec, input_.nodes[at]))
-        --nodes[*domain];
+    for (const size_t at : *setting_.left_out) {
+      const std::string* domain = facts_.DomainOf(group.spec, input_.nodes[at]);
+      if (domain != nullptr) --nodes[*domain];
     }
   }
   std::erase_if(counts, [](const auto& entry) { return entry.second <= 0; });
@@ -103,18 +102,20 @@ void Topology::FillHosts(Group& group, const DomainCounts& counts, const DomainC
   const std::vector<std::string>& names = *setting_.host_names;
   group.hosts.assign(names.size(), 0);
   group.known_hosts.assign(names.size(), false);
-  for (size_t host = 0; host < names.size(); ++host) {
-    const auto counted = counts.find(names[host]);
-    if (counted != counts.end()) group.hosts[host] = counted->second;
-    group.known_hosts[host] = counted != counts.end() || nodes.contains(names[host]);
+  const auto find = [&names](const std::string& name) {
+    return static_cast<size_t>(std::ranges::lower_bound(names, name) - names.begin());
+  };
+  for (const auto& [name, count] : counts) {
+    const size_t host = find(name);
+    if (host == names.size()) continue;
+    group.hosts[host] = count;
+    group.known_hosts[host] = true;
   }
-  if (!set_up_) return;
-  // What takes pods is known to all rules that were there from the beginning.
-  for (size_t at = 0; at < input_.nodes.size(); ++at) {
-    if (!(*setting_.is_target)[at]) continue;
-    const auto host = std::ranges::lower_bound(names, input_.nodes[at].hostname());
-    if (host != names.end()) group.known_hosts[static_cast<size_t>(host - names.begin())] = true;
+  for (const auto& [name, count] : nodes) {
+    const size_t host = find(name);
+    if (host < names.size()) group.known_hosts[host] = true;
   }
+  group.knows_all_targets = set_up_;
 }
 
 ClassRules Topology::RulesFor(const std::vector<SpecId>& rules,
@@ -464,7 +465,15 @@ std::string Topology::Text(GroupIndex index, const ClassRules& rules, SetId plac
   if (spec.is_hostname) {
     const size_t existing = setting_.host_names->size();
     for (HostId host = 0; host < existing; ++host) {
-      if (group.known_hosts[host]) all[HostName(host)] += HostCount(group, host);
+      if (group.known_hosts[host]) all[HostName(host)] = HostCount(group, host);
+    }
+    // What takes pods is known to all rules that were there from the beginning.
+    for (size_t at = 0; group.knows_all_targets && at < input_.nodes.size(); ++at) {
+      const StateNode& node = input_.nodes[at];
+      if (!node.marked_for_deletion &&
+          std::ranges::find(*setting_.left_out, at) == setting_.left_out->end()) {
+        all.try_emplace(node.hostname(), 0);
+      }
     }
     for (size_t at = 0; at < claim_names_.size(); ++at) {
       const int32_t count = HostCount(group, static_cast<HostId>(existing + at));

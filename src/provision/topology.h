@@ -46,7 +46,7 @@ class Topology {
  public:
   struct Setting {
     const std::vector<const model::Pod*>* pods;  // to be placed; those that run count no longer
-    const std::vector<bool>* is_target;          // by state node
+    const std::vector<size_t>* left_out;         // state nodes that would take pods otherwise
     const std::vector<std::string>* host_names;  // by HostId, of everything that exists
   };
   Topology(TopologyFacts& facts, Algebra& algebra, const SolverInput& input, Setting setting);
@@ -91,6 +91,7 @@ class Topology {
     // By HostId; claims come behind what exists. Grown when asked for.
     std::vector<int32_t> hosts;
     std::vector<bool> known_hosts;
+    bool knows_all_targets = false;  // nodes that take pods are domains, too
     uint64_t born = 0;
     int32_t occupied = 0;  // domains with a count
   };

@@ -62,7 +62,7 @@ SolverWorld::SolverWorld(const SolverInput& of, SolverOptions with)
   });
   classes = std::make_unique<PodClasses>(PodClasses::Parts{
       options, algebra, columns, taints, *topology, storage, tolerate_preferences});
-  for (const Pool& pool : input.pools) pool_limits.push_back(columns.Sparse(pool.limits));
+  for (const Pool& pool : input.pools) limits_left.push_back(columns.Sparse(pool.limits));
   MakeTemplates();
   NoteHosts();
   std::vector<Daemon> daemons;
@@ -203,7 +203,11 @@ bool SolverWorld::Runs(const Daemon& daemon, const NodeRecord& on, const model::
 void SolverWorld::MakeNodes(const std::vector<Daemon>& daemons) {
   for (const StateNode& node : input.nodes) nodes.push_back(MakeNode(node, daemons));
   for (size_t at = 0; at < input.nodes.size(); ++at) {
-    if (!input.nodes[at].marked_for_deletion) node_order.push_back(at);
+    if (input.nodes[at].marked_for_deletion) {
+      leaving.insert(input.nodes[at].name());
+    } else {
+      node_order.push_back(at);
+    }
   }
   std::ranges::sort(node_order, [this](size_t a, size_t b) {
     const StateNode& left = input.nodes[a];
@@ -211,6 +215,13 @@ void SolverWorld::MakeNodes(const std::vector<Daemon>& daemons) {
     if (left.initialized() != right.initialized()) return left.initialized();
     return left.name() != right.name() ? left.name() < right.name() : a < b;
   });
+  rank_of.assign(input.nodes.size(), kNoId);
+  for (size_t rank = 0; rank < node_order.size(); ++rank) {
+    const NodeRecord& node = nodes[node_order[rank]];
+    rank_of[node_order[rank]] = static_cast<uint32_t>(rank);
+    if (node.pool >= limits_left.size()) continue;
+    for (auto& [column, left] : limits_left[node.pool]) left -= AmountOf(node.capacity, column);
+  }
 }
 
 NodeRecord SolverWorld::MakeNode(const StateNode& node, const std::vector<Daemon>& daemons) {
@@ -253,7 +264,11 @@ NodeRecord SolverWorld::MakeNode(const StateNode& node, const std::vector<Daemon
     const model::Quantity* kept = reserve.Find(name);
     if (kept != nullptr && kept->Sign() > 0) amount.Sub(*kept);
   }
-  made.remaining = columns.Sparse(room);
+  for (const auto& [column, amount] : columns.Sparse(room)) {
+    if (made.remaining.size() <= column) made.remaining.resize(column + 1, 0);
+    made.remaining[column] = amount;
+    made.overdrawn = made.overdrawn || amount < 0;
+  }
   // What the node itself says about a driver wins over what its type promises.
   std::set<std::string> told;
   if (const model::CsiNode* csi =

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ struct NodeRecord {
   TaintsId taints = 0;
   std::string host;
   HostId host_id = 0;
-  SparseAmounts remaining;
+  DenseAmounts remaining;  // of the columns that were known then; others are 0
+  bool overdrawn = false;  // something is below zero: nothing fits
   HostPorts ports;
   VolumesByDriver volumes;
   std::map<std::string, int64_t> volume_limits;
@@ -66,9 +68,12 @@ class SolverWorld {
   std::map<const cloud::InstanceTypes*, std::unique_ptr<CatalogIndex>> catalogs;
   std::vector<ClaimTemplate> templates;  // in the order of trying
   std::vector<PoolProblem> pool_problems;
-  std::vector<SparseAmounts> pool_limits;       // by pool
+  // By pool: its limits less what its machines have (without those that leave).
+  std::vector<SparseAmounts> limits_left;       // by pool
   std::vector<std::string> host_names;          // sorted; by HostId
   std::vector<NodeRecord> nodes;                // by state node
+  std::set<std::string> leaving;                // names of nodes that are marked for deletion
+  std::vector<uint32_t> rank_of;                // by state node: its place in node_order, or kNoId
   std::vector<size_t> node_order;               // in the order of trying, without those that leave
   std::map<std::string, int64_t> reservations;  // id -> free slots
   std::unique_ptr<TopologyFacts> topology;
