@@ -43,17 +43,20 @@ GroupIndex Topology::GroupOf(SpecId spec, bool inverse) {
 void Topology::Fill(Group& group) {
   DomainCounts counts;
   DomainCounts nodes;
-  const TopologySpec& spec = facts_.spec(group.spec);
+  // Values, not a reference to the rule: asking for a pod's rules may make others and move it.
+  const auto identity = facts_.spec(group.spec).identity;
+  const auto creator = facts_.spec(group.spec).creator;
+  const KeyId key = facts_.spec(group.spec).key;
   if (group.inverse) {
     const auto& keepers = facts_.keeper_groups();
-    const auto it = keepers.find(spec.identity);
+    const auto it = keepers.find(identity);
     if (it != keepers.end()) counts = it->second.counts;
     for (const model::Pod* pod : *setting_.pods) {
       const model::Labels* labels = counts.empty() ? nullptr : facts_.NodeLabelsOf(*pod);
       if (labels == nullptr) continue;
-      for (const SpecId rule : facts_.InverseRulesOf(*pod, spec.creator)) {
-        if (facts_.spec(rule).identity != spec.identity) continue;
-        const std::string* domain = labels->Find(algebra_.key_name(spec.key));
+      for (const SpecId rule : facts_.InverseRulesOf(*pod, creator)) {
+        if (facts_.spec(rule).identity != identity) continue;
+        const std::string* domain = labels->Find(algebra_.key_name(key));
         if (domain != nullptr && counts.contains(*domain)) --counts[*domain];
       }
     }
@@ -73,7 +76,7 @@ void Topology::Fill(Group& group) {
   std::erase_if(counts, [](const auto& entry) { return entry.second <= 0; });
   std::erase_if(nodes, [](const auto& entry) { return entry.second <= 0; });
   group.occupied = static_cast<int32_t>(counts.size());
-  if (spec.is_hostname) return FillHosts(group, counts, nodes);
+  if (group.is_hostname) return FillHosts(group, counts, nodes);
   DomainCounts all = counts;
   for (const std::string& domain : facts_.Universe(group.spec)) all.try_emplace(domain, 0);
   for (const auto& [domain, count] : nodes) all.try_emplace(domain, 0);
