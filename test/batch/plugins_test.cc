@@ -121,6 +121,28 @@ TEST(ResourceQuotaTest, AdmitsWhatTheNamespaceHasRoomFor) {
               HasSubstr("resource quota insufficient, requested: cpu=2, used: cpu=1"));
 }
 
+TEST(ResourceQuotaTest, UpstreamTellsAmountsAsGoPrintsThem) {
+  SessionWorld world;
+  world.options.upstream_exact = true;
+  world.Queue("default");
+  model::PodGroup& group = world.Group("a", 1);
+  group.spec.min_resources["cpu"] = SessionWorld::Amount("1500m");
+  group.spec.min_resources["memory"] = SessionWorld::Amount("2Gi");
+  group.status.phase = "Pending";
+  model::ResourceQuota quota{.metadata = {.name = "q", .namespace_ = "ns"}};
+  quota.status.hard["cpu"] = SessionWorld::Amount("1");
+  quota.status.hard["memory"] = SessionWorld::Amount("1Gi");
+  quota.status.used["cpu"] = SessionWorld::Amount("0");
+  world.input.quotas.push_back(quota);
+  const auto outcome = world.Run(Conf("enqueue", "{name: resourcequota}"));
+  ASSERT_FALSE(outcome.events.empty());
+  EXPECT_EQ(outcome.events[0].message,
+            "resource quota insufficient, requested: map[cpu:{{1500 -3} {<nil>} 1500m DecimalSI} "
+            "memory:{{2147483648 0} {<nil>} 2Gi BinarySI}], used: map[cpu:{{0 0} {<nil>} 0 }], "
+            "limited: map[cpu:{{1 0} {<nil>} 1 DecimalSI} memory:{{1073741824 0} {<nil>} 1Gi "
+            "BinarySI}]");
+}
+
 TEST(NodeGroupTest, QueuesKeepToTheirGroups) {
   SessionWorld world;
   world.Node("blue", "8", {{"volcano.sh/nodegroup-name", "blue"}});
