@@ -1,8 +1,10 @@
 #include "autoscale/actuator.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "autoscale/drain_options.h"
+#include "autoscale/hold_nodes.h"
 #include "autoscale/taints.h"
 #include "base/promise.h"
 #include "drain/world_controllers.h"
@@ -69,6 +71,8 @@ Actuator::Attempts Actuator::AttemptsOf(const CroppedDeletions& deletions) {
 Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe describe) {
   Started started;
   if (deletions.empty.empty() && deletions.drain.empty()) co_return started;
+  std::ranges::move(HoldNodes(parts_.world.held_nodes(), deletions), std::back_inserter(outcomes_));
+  if (deletions.empty.empty() && deletions.drain.empty()) co_return started;
   const Attempts attempts = AttemptsOf(deletions);
   for (const bool drain : {false, true}) {
     std::vector<DeletionBatch>& batches = drain ? deletions.drain : deletions.empty;
@@ -83,6 +87,8 @@ Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe des
       for (const DeletionBatch& batch : batches) {
         if (batch.whole_group > 0) co_await GiveUp(attempts.at(batch.group));
       }
+      ReleaseNodes(parts_.world.held_nodes(), batches);
+      if (!drain) ReleaseNodes(parts_.world.held_nodes(), deletions.drain);
       started.result = report::ScaleDownResult::kError;
       started.error = tainted;
       co_return started;
@@ -123,7 +129,8 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
   drain::PdbTracker budgets;
   const drain::WorldControllers controllers(parts_.world);
   if (drain) {
-    auto fresh = drain::PdbTracker::Create(parts_.world.budgets.List());
+    auto fresh =
+        drain::PdbTracker::Create(parts_.world.objects<model::PodDisruptionBudget>().List());
     if (!fresh.ok()) return fresh.status();
     budgets = std::move(*fresh);
   }
@@ -293,7 +300,11 @@ Task<void> Actuator::DeleteMachines(std::vector<Ready> ready, std::string group)
       parts_.status_event("Normal", "ScaleDownEmpty",
                           "Scale-down: empty node " + node + " removed");
     }
-    if (parts_.writer.pretends()) shown_.Add(node);
+    // A node whose machine goes is held until it is gone.
+    if (parts_.writer.pretends()) {
+      shown_.Add(node);
+      parts_.world.held_nodes().Release(node, kHolder);
+    }
     std::erase_if(under_way_, [&](const auto& entry) { return entry.first == node; });
     outcomes_.push_back({node, "Ok", ""});
     if (parts_.ended) parts_.ended();
@@ -313,6 +324,7 @@ Task<void> Actuator::Abort(Leaving leaving, AttemptPtr attempt, bool drain, std:
       (drain ? "failed to drain and delete node: " : "failed to delete empty node: ") + error);
   parts_.writer.Emit(std::move(event));
   co_await TakeMarkBack(leaving.node);
+  parts_.world.held_nodes().Release(leaving.node, kHolder);
   std::erase_if(under_way_, [&](const auto& entry) { return entry.first == leaving.node; });
   outcomes_.push_back({leaving.node, std::move(result), std::move(error)});
   if (parts_.ended) parts_.ended();

@@ -66,8 +66,7 @@ class ActuatorRig : public testing::Test {
     model::ReplicationController controller;
     controller.metadata.name = "rc";
     controller.metadata.namespace_ = "default";
-    world.replication_controllers.Upsert(
-        std::make_shared<const model::ReplicationController>(std::move(controller)));
+    world.Upsert(std::make_shared<const model::ReplicationController>(std::move(controller)));
     writer.where[name] = node;
   }
   DeletionBatch Batch(std::vector<std::string> names, int whole = 0) {

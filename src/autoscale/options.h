@@ -55,6 +55,9 @@ struct Deviations {
   // Unneeded timers (from the soft taints) and back-offs (from the status ConfigMap) of a process
   // before this one go on, if it was alive a moment ago.
   bool survive_restarts = true;
+  // What happens in the cluster while a stage waits for an answer is known to the next one, instead
+  // of being held back from the first list of a pass to its last plan.
+  bool news_between_stages = true;
 
   static Deviations None() {
     Deviations none;
@@ -68,6 +71,7 @@ struct Deviations {
     none.count_machines_on_their_way = false;
     none.larger_pods_first = false;
     none.survive_restarts = false;
+    none.news_between_stages = false;
     return none;
   }
 };

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "autoscale/cluster_state.h"
@@ -140,6 +141,16 @@ class ScaleDownPlanner {
     report::StayingNode staying;
   };
 
+  using Names = std::unordered_set<std::string_view>;
+  void ForgetVerdicts(TimePoint now);
+  std::vector<uint8_t> DestinationsOf(const View& view, const Names& deleting);
+  std::vector<const ListedNode*> EligibleOf(const View& view,
+                                            const std::vector<uint32_t>& candidates,
+                                            const Names& deleting);
+  std::vector<Removable> SimulateAll(View& view, const std::vector<const ListedNode*>& eligible,
+                                     std::vector<uint8_t> destinations);
+  void RememberUnremovable(const View& view, const ListedNode& of, uint64_t fingerprint,
+                           report::StayingNode staying);
   report::Unremovable Ineligible(const View& view, const ListedNode& of);
   Simulated SimulateRemoval(View& view, const ListedNode& of, std::vector<uint8_t>& destinations);
   // `pods` are the snapshot's; `objects` those that stand behind them, place by place.

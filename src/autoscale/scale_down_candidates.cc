@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "autoscale/hold_nodes.h"
 #include "autoscale/readiness.h"
 #include "autoscale/scale_down.h"
 #include "autoscale/taints.h"
@@ -21,6 +22,14 @@ constexpr Duration kDeletionTakesAtMost = std::chrono::minutes(5);
 bool ScaleDownDisabled(const model::Node& node) {
   const std::string* value = node.metadata.annotations.Find(kDisabledAnnotation);
   return value != nullptr && *value == "true";
+}
+
+// The other engine that takes the node down, or "".
+std::string_view AnotherHolder(const cluster::World& world, const model::Node& node) {
+  const cluster::HeldNodes& held = world.held_nodes();
+  if (held.size() == 0) return "";
+  const std::string_view holder = held.HolderOf(node.metadata.name, node.metadata.uid);
+  return holder == kHolder ? "" : holder;
 }
 
 }  // namespace
@@ -187,6 +196,7 @@ Unremovable ScaleDownPlanner::Ineligible(const View& view, const ListedNode& of)
   const NodeMemory& read = Read(of);
   if (read.going_since && view.now - *read.going_since < kDeletionTakesAtMost)
     return Unremovable::kCurrentlyBeingDeleted;
+  if (!AnotherHolder(parts_.world, *of.node).empty()) return Unremovable::kCurrentlyBeingDeleted;
   if (read.unreadable) return Unremovable::kUnexpectedError;
   if (read.disabled) return Unremovable::kScaleDownDisabledAnnotation;
   if (of.group.empty()) return Unremovable::kNotAutoscaled;
@@ -220,6 +230,8 @@ void ScaleDownPlanner::DescribeIneligible(const View& view, const ListedNode& of
     staying.stuck_pod =
         remembered.why.stuck_pod ? remembered.why.stuck_pod : remembered.why.blocking_pod;
     staying.detail = remembered.why.detail;
+  } else if (staying.reason == Unremovable::kCurrentlyBeingDeleted) {
+    staying.detail = AnotherHolder(parts_.world, *of.node);
   } else if (of.node->metadata.unreadable) {
     staying.detail = "cannot be read: " + of.node->metadata.unreadable->what;
   }

@@ -63,11 +63,11 @@ TEST(DrainMemoryTest, SaysOfEveryPodWhatTheRulesSayOfItsObject) {
       model::ReplicaSet set;
       set.metadata = meta;
       set.spec.replicas = 3;
-      world.replica_sets.Upsert(std::make_shared<const model::ReplicaSet>(set));
+      world.Upsert(std::make_shared<const model::ReplicaSet>(set));
     } else if (std::string_view(kind) == "DaemonSet") {
       model::DaemonSet set;
       set.metadata = meta;
-      world.daemon_sets.Upsert(std::make_shared<const model::DaemonSet>(set));
+      world.Upsert(std::make_shared<const model::DaemonSet>(set));
     }
   }
   constexpr int kNodes = 300;

@@ -13,19 +13,19 @@ std::optional<Controllers::Found> WorldControllers::Find(std::string_view kind,
                                                          std::string_view namespace_,
                                                          std::string_view name) const {
   if (kind == "ReplicaSet") {
-    if (const auto found = world_.replica_sets.Find(namespace_, name)) {
+    if (const auto found = world_.objects<model::ReplicaSet>().Find(namespace_, name)) {
       return Found{ReplicasOf(found->spec.replicas)};
     }
   } else if (kind == "ReplicationController") {
-    if (const auto found = world_.replication_controllers.Find(namespace_, name)) {
+    if (const auto found = world_.objects<model::ReplicationController>().Find(namespace_, name)) {
       return Found{ReplicasOf(found->spec.replicas)};
     }
   } else if (kind == "StatefulSet") {
-    if (world_.stateful_sets.Find(namespace_, name)) return Found{};
+    if (world_.objects<model::StatefulSet>().Find(namespace_, name)) return Found{};
   } else if (kind == "DaemonSet") {
-    if (world_.daemon_sets.Find(namespace_, name)) return Found{};
+    if (world_.objects<model::DaemonSet>().Find(namespace_, name)) return Found{};
   } else if (kind == "Job") {
-    if (world_.jobs.Find(namespace_, name)) return Found{};
+    if (world_.objects<model::Job>().Find(namespace_, name)) return Found{};
   }
   return std::nullopt;
 }

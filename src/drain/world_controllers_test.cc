@@ -21,18 +21,18 @@ class WorldControllersTest : public testing::Test {
 };
 
 TEST_F(WorldControllersTest, ReplicasAreThoseOfTheObjectAndOneIfItDoesNotSay) {
-  world.replica_sets.Upsert(Named<model::ReplicaSet>("three", 3));
-  world.replica_sets.Upsert(Named<model::ReplicaSet>("silent"));
-  world.replication_controllers.Upsert(Named<model::ReplicationController>("two", 2));
+  world.Upsert(Named<model::ReplicaSet>("three", 3));
+  world.Upsert(Named<model::ReplicaSet>("silent"));
+  world.Upsert(Named<model::ReplicationController>("two", 2));
   EXPECT_EQ(controllers.Find("ReplicaSet", "shop", "three")->replicas, 3);
   EXPECT_EQ(controllers.Find("ReplicaSet", "shop", "silent")->replicas, 1);
   EXPECT_EQ(controllers.Find("ReplicationController", "shop", "two")->replicas, 2);
 }
 
 TEST_F(WorldControllersTest, KindsWithoutACountThatMattersAreFoundWithoutOne) {
-  world.stateful_sets.Upsert(Named<model::StatefulSet>("s", 5));
-  world.daemon_sets.Upsert(Named<model::DaemonSet>("d"));
-  world.jobs.Upsert(Named<model::Job>("j"));
+  world.Upsert(Named<model::StatefulSet>("s", 5));
+  world.Upsert(Named<model::DaemonSet>("d"));
+  world.Upsert(Named<model::Job>("j"));
   for (const auto& [kind, name] :
        {std::pair{"StatefulSet", "s"}, {"DaemonSet", "d"}, {"Job", "j"}}) {
     const auto found = controllers.Find(kind, "shop", name);
@@ -42,7 +42,7 @@ TEST_F(WorldControllersTest, KindsWithoutACountThatMattersAreFoundWithoutOne) {
 }
 
 TEST_F(WorldControllersTest, AnotherKindNamespaceOrNameIsNotFound) {
-  world.replica_sets.Upsert(Named<model::ReplicaSet>("three", 3));
+  world.Upsert(Named<model::ReplicaSet>("three", 3));
   EXPECT_FALSE(controllers.Find("StatefulSet", "shop", "three"));
   EXPECT_FALSE(controllers.Find("ReplicaSet", "other", "three"));
   EXPECT_FALSE(controllers.Find("ReplicaSet", "shop", "four"));

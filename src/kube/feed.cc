@@ -40,28 +40,6 @@ Reflector& ClusterFeed::AddErased(KindCodec codec, Reflector::Upsert upsert,
   return added;
 }
 
-template <class T>
-void ClusterFeed::AddFact(cluster::ObjectTable<T>& table) {
-  Add<T>(
-      {.upsert = [&table](std::shared_ptr<const T> object) { table.Upsert(*object); },
-       .remove = [&table](std::string_view ns, std::string_view name) { table.Erase(ns, name); }});
-}
-
-template <class T>
-void ClusterFeed::AddObjects(cluster::OrderedObjects<T>& objects, cluster::ObjectTable<T>* table,
-                             bool optional) {
-  KindSink<T> sink;
-  sink.upsert = [&objects, table](std::shared_ptr<const T> object) {
-    if (table != nullptr) table->Upsert(*object);
-    objects.Upsert(std::move(object));
-  };
-  sink.remove = [&objects, table](std::string_view ns, std::string_view name) {
-    if (table != nullptr) table->Erase(ns, name);
-    objects.Erase(ns, name);
-  };
-  Add<T>(std::move(sink), {.optional = optional});
-}
-
 ClusterFeed::ClusterFeed(FeedOptions options, cluster::World& world, Client& client, const Log& log)
     : options_(std::move(options)), world_(world), client_(client), log_(log) {
   nodes_ = &Add<model::Node>(
@@ -95,25 +73,24 @@ ClusterFeed::ClusterFeed(FeedOptions options, cluster::World& world, Client& cli
                                 }},
                            {.optional = false, .field_selector = kLivePods});
 
-  cluster::Facts& facts = world_.snapshot().facts();
-  AddObjects(world_.budgets);
-  AddObjects(world_.daemon_sets);
-  AddObjects(world_.replica_sets, &facts.replica_sets);
-  AddObjects(world_.stateful_sets, &facts.stateful_sets);
-  AddObjects(world_.replication_controllers, &facts.replication_controllers);
-  AddObjects<model::Job>(world_.jobs);
-  AddFact(facts.namespaces);
-  AddFact(facts.services);
-  AddFact(facts.claims);
-  AddFact(facts.volumes);
-  AddFact(facts.storage_classes);
-  AddFact(facts.csi_nodes);
-  AddFact(facts.csi_drivers);
-  AddFact(facts.storage_capacities);
-  AddFact(facts.volume_attachments);
+  const KindOptions required{.optional = false};
+  AddToWorld<model::PodDisruptionBudget>(required);
+  AddToWorld<model::DaemonSet>(required);
+  AddToWorld<model::ReplicaSet>(required);
+  AddToWorld<model::StatefulSet>(required);
+  AddToWorld<model::ReplicationController>(required);
+  AddToWorld<model::Job>(required);
+  AddToWorld<model::Namespace>();
+  AddToWorld<model::Service>();
+  AddToWorld<model::PersistentVolumeClaim>();
+  AddToWorld<model::PersistentVolume>();
+  AddToWorld<model::StorageClass>();
+  AddToWorld<model::CsiNode>();
+  AddToWorld<model::CsiDriver>();
+  AddToWorld<model::CsiStorageCapacity>();
+  AddToWorld<model::VolumeAttachment>();
   if (!options_.config_map_name.empty()) {
-    Add<model::ConfigMap>(
-        world_.config_maps,
+    AddToWorld<model::ConfigMap>(
         {.path = "/api/v1/namespaces/" + options_.config_map_namespace + "/configmaps",
          .field_selector = "metadata.name=" + options_.config_map_name});
   }

@@ -42,7 +42,7 @@ struct KindSink {
   Reflector::Changed changed = nullptr;  // after a batch of both
 };
 
-// A store is whatever takes objects and lets them go: cluster::OrderedObjects, or an engine's own.
+// A store is whatever takes objects and lets them go: cluster::ObjectStore, or an engine's own.
 template <class Store, class T>
 concept ObjectStore = requires(Store& store, std::shared_ptr<const T> object, std::string_view s) {
   store.Upsert(object);
@@ -82,6 +82,21 @@ class ClusterFeed {
     requires ObjectStore<Store, T>
   Reflector& Add(KindCodec codec, Store& store, KindOptions options = {}) {
     return Add<T>(std::move(codec), SinkInto<T>(store), std::move(options));
+  }
+
+  // Into the World, where it waits with everything else while somebody plans.
+  template <class T>
+  Reflector& AddToWorld(KindOptions options = {}) {
+    return AddToWorld<T>(CodecOf<T>(), std::move(options));
+  }
+  template <class T>
+  Reflector& AddToWorld(KindCodec codec, KindOptions options = {}) {
+    return Add<T>(
+        std::move(codec),
+        {.upsert = [this](std::shared_ptr<const T> object) { world_.Upsert(std::move(object)); },
+         .remove = [this](std::string_view ns,
+                          std::string_view name) { world_.Erase<T>(ns, name); }},
+        std::move(options));
   }
 
   // Starts reading; call once.
@@ -134,11 +149,6 @@ class ClusterFeed {
   }
   Reflector& AddErased(KindCodec codec, Reflector::Upsert upsert, Reflector::Remove remove,
                        Reflector::Changed changed, KindOptions options);
-  template <class T>
-  void AddFact(cluster::ObjectTable<T>& table);
-  template <class T>
-  void AddObjects(cluster::OrderedObjects<T>& objects, cluster::ObjectTable<T>* table = nullptr,
-                  bool optional = false);
 
   FeedOptions options_;
   cluster::World& world_;

@@ -194,7 +194,7 @@ TEST(FeedTest, AKindThatWireKnowsNeedsNoCodec) {
   FeedRig rig;
   rig.server.Put("/apis/scheduling.k8s.io/v1/priorityclasses", "PriorityClass", "high",
                  {{"value", 1000}});
-  cluster::OrderedObjects<model::PriorityClass> classes;
+  cluster::ObjectStore<model::PriorityClass> classes;
   rig.feed.Add<model::PriorityClass>(classes);
   rig.feed.Start();
   ASSERT_TRUE(rig.Until([&] { return classes.Find("", "high") != nullptr; }));

@@ -17,17 +17,9 @@
 #include "model/meta.h"
 #include "model/node.h"
 #include "model/pod.h"
+#include "model/requirement.h"
 
 namespace coppice::model {
-
-// A requirement as an object spells it; the algebra on it is in requirement.h.
-struct NodeClaimRequirement {
-  std::string key;
-  std::string operator_;  // In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte
-  std::vector<std::string> values;
-  std::optional<int64_t> min_values;
-  friend bool operator==(const NodeClaimRequirement&, const NodeClaimRequirement&) = default;
-};
 
 struct NodeClassReference {
   std::string group;
@@ -40,7 +32,7 @@ struct NodeClassReference {
 struct NodeClaimTemplateSpec {
   std::vector<Taint> taints;
   std::vector<Taint> startup_taints;  // expected to go away by themselves; pods need not tolerate
-  std::vector<NodeClaimRequirement> requirements;
+  std::vector<RequirementSpec> requirements;
   std::optional<NodeClassReference> node_class_ref;
   std::optional<std::string> termination_grace_period;
   std::optional<std::string> expire_after;
@@ -88,13 +80,9 @@ void SetCondition(std::vector<Condition>& conditions, Condition condition, TimeP
 bool ClearCondition(std::vector<Condition>& conditions, std::string_view type);
 
 // Names of the API group. Labels, annotations, taints and the finalizer are those of Karpenter, so
-// that one may follow the other on the same objects.
+// that one may follow the other on the same objects. More of the labels: requirement.h.
 namespace karpenter {
 inline constexpr char kGroup[] = "karpenter.sh";
-inline constexpr char kNodePoolLabel[] = "karpenter.sh/nodepool";
-inline constexpr char kCapacityTypeLabel[] = "karpenter.sh/capacity-type";
-inline constexpr char kRegisteredLabel[] = "karpenter.sh/registered";
-inline constexpr char kInitializedLabel[] = "karpenter.sh/initialized";
 inline constexpr char kDoNotSyncTaintsLabel[] = "karpenter.sh/do-not-sync-taints";
 inline constexpr char kDoNotDisruptAnnotation[] = "karpenter.sh/do-not-disrupt";
 inline constexpr char kDisruptionCostAnnotation[] = "karpenter.sh/disruption-cost";
@@ -106,10 +94,6 @@ inline constexpr char kMinValuesRelaxedAnnotation[] = "karpenter.sh/nodeclaim-mi
 inline constexpr char kDisruptedTaint[] = "karpenter.sh/disrupted";        // NoSchedule
 inline constexpr char kUnregisteredTaint[] = "karpenter.sh/unregistered";  // NoExecute
 inline constexpr char kFinalizer[] = "karpenter.sh/termination";
-
-inline constexpr char kOnDemand[] = "on-demand";
-inline constexpr char kSpot[] = "spot";
-inline constexpr char kReserved[] = "reserved";
 
 // Conditions of a NodeClaim.
 inline constexpr char kLaunched[] = "Launched";

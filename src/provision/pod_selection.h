@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "model/pod.h"
+#include "model/policy.h"
 #include "model/requirement.h"
 #include "provision/storage_index.h"
 
@@ -32,6 +33,14 @@ bool IsReschedulable(const model::Pod& pod);
 // karpenter.sh/do-not-disrupt: "true", or a duration since the pod's start that is not over.
 bool IsDoNotDisruptActive(const model::Pod& pod, TimePoint now);
 bool HasDeviceClaims(const model::Pod& pod);
+
+// An eviction would be asked for: active, does not tolerate the disrupted taint, no mirror pod, not
+// protected.
+bool IsEvictable(const model::Pod& pod, TimePoint now);
+
+using Budgets = std::vector<std::shared_ptr<const model::PodDisruptionBudget>>;
+// Of a node that is leaving: it would come up again, and nothing keeps it there for good.
+bool IsCurrentlyReschedulable(const model::Pod& pod, const Budgets& budgets, TimePoint now);
 
 struct StorageRules {
   std::vector<std::string> unsupported_provisioners;

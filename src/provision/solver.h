@@ -178,6 +178,8 @@ struct PoolProblem {
   bool because_of_min_values = false;
 };
 
+class SolverWorld;  // everything that is the same for all questions
+
 class Solver {
  public:
   Solver(const SolverInput& input, SolverOptions options);
@@ -190,8 +192,7 @@ class Solver {
   const std::vector<PoolProblem>& pool_problems() const;
 
  private:
-  class World;
-  std::unique_ptr<World> world_;
+  std::unique_ptr<SolverWorld> world_;
 };
 
 // The pod that stands for each DaemonSet when room is kept for it: the newest of its live pods,

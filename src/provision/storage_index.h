@@ -24,6 +24,9 @@ struct StorageFacts {
   std::vector<std::shared_ptr<const model::PersistentVolume>> volumes;
   std::vector<std::shared_ptr<const model::StorageClass>> classes;
   std::vector<std::shared_ptr<const model::CsiNode>> csi_nodes;
+  // Volumes are there, but where they can be reached is not to be had (recorded answers of a peer
+  // whose client did not find them).
+  bool volume_places_unreadable = false;
 };
 
 // Distinct volumes by CSI driver.
@@ -59,6 +62,7 @@ class StorageIndex {
   std::unordered_map<std::string, const model::PersistentVolume*> volumes_;
   std::unordered_map<std::string, const model::StorageClass*> classes_;
   std::unordered_map<std::string, const model::CsiNode*> csi_nodes_;
+  bool volume_places_unreadable_ = false;
 };
 
 }  // namespace coppice::provision

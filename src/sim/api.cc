@@ -30,7 +30,7 @@ Task<Status> Api::ChangeNode(std::string name, cluster::NodeChange change) {
 // before the disruption controller has counted again.
 Status Api::SpendBudget(const model::Pod& pod) {
   std::vector<std::shared_ptr<const model::PodDisruptionBudget>> budgets;
-  cluster_.objects().budgets.ForEach([&](const auto& budget) {
+  cluster_.objects().objects<model::PodDisruptionBudget>().ForEach([&](const auto& budget) {
     if (budget->metadata.namespace_ != pod.metadata.namespace_ || !budget->spec.selector) return;
     const auto selector = model::Selector::From(*budget->spec.selector);
     if (selector.ok() && selector->Matches(pod.metadata.labels)) budgets.push_back(budget);
@@ -43,7 +43,7 @@ Status Api::SpendBudget(const model::Pod& pod) {
   for (const auto& budget : budgets) {
     model::PodDisruptionBudget spent = *budget;
     --spent.status.disruptions_allowed;
-    cluster_.Upsert(&cluster::World::budgets, std::move(spent));
+    cluster_.Upsert(std::move(spent));
   }
   return Status::Ok();
 }

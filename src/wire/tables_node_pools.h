@@ -17,8 +17,8 @@ template <>
 inline constexpr bool kJsonOnly<model::NodeClass> = true;
 
 template <>
-struct Fields<model::NodeClaimRequirement> {
-  using T = model::NodeClaimRequirement;
+struct Fields<model::RequirementSpec> {
+  using T = model::RequirementSpec;
   static constexpr auto kTable = std::tuple{
       Field<1>("key", &T::key, Empty::kWritten),
       Field<2>("operator", &T::operator_, Empty::kWritten),

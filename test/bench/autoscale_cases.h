@@ -174,7 +174,7 @@ class Everyday {
       set.metadata.namespace_ = "apps";
       set.metadata.uid = set.metadata.name;
       set.spec.replicas = 100;
-      rig_.world().replica_sets.Upsert(std::make_shared<const model::ReplicaSet>(std::move(set)));
+      rig_.world().Upsert(std::make_shared<const model::ReplicaSet>(std::move(set)));
     }
     for (int i = 0; i < nodes; ++i) {
       const std::string name = "node-" + std::to_string(i);

@@ -113,25 +113,24 @@ class Case {
 
  private:
   template <class T>
-  void ReadTable(const Json& objects, const char* key, cluster::ObjectTable<T>& table) {
+  void ReadStore(const Json& objects, const char* key, cluster::ObjectStore<T>& store) {
     if (!objects.contains(key)) return;
-    for (const auto& json : objects[key]) table.Upsert(Read<T>(json));
+    for (const auto& json : objects[key]) store.Upsert(Read<T>(json));
   }
 
   void ReadObjects(const Json& objects) {
-    cluster::Facts& facts = snapshot_.facts();
-    ReadTable(objects, "namespaces", facts.namespaces);
-    ReadTable(objects, "pvcs", facts.claims);
-    ReadTable(objects, "pvs", facts.volumes);
-    ReadTable(objects, "storageClasses", facts.storage_classes);
-    ReadTable(objects, "csiNodes", facts.csi_nodes);
-    ReadTable(objects, "csiDrivers", facts.csi_drivers);
-    ReadTable(objects, "csiStorageCapacities", facts.storage_capacities);
-    ReadTable(objects, "volumeAttachments", facts.volume_attachments);
-    ReadTable(objects, "services", facts.services);
-    ReadTable(objects, "replicaSets", facts.replica_sets);
-    ReadTable(objects, "statefulSets", facts.stateful_sets);
-    ReadTable(objects, "replicationControllers", facts.replication_controllers);
+    ReadStore(objects, "namespaces", facts_.namespaces);
+    ReadStore(objects, "pvcs", facts_.claims);
+    ReadStore(objects, "pvs", facts_.volumes);
+    ReadStore(objects, "storageClasses", facts_.storage_classes);
+    ReadStore(objects, "csiNodes", facts_.csi_nodes);
+    ReadStore(objects, "csiDrivers", facts_.csi_drivers);
+    ReadStore(objects, "csiStorageCapacities", facts_.storage_capacities);
+    ReadStore(objects, "volumeAttachments", facts_.volume_attachments);
+    ReadStore(objects, "services", facts_.services);
+    ReadStore(objects, "replicaSets", facts_.replica_sets);
+    ReadStore(objects, "statefulSets", facts_.stateful_sets);
+    ReadStore(objects, "replicationControllers", facts_.replication_controllers);
   }
 
   void AddNode(const Json& json) {
@@ -248,7 +247,8 @@ class Case {
 
   Report& report_;
   std::shared_ptr<const fit::Chain> chain_;
-  cluster::Snapshot snapshot_;
+  cluster::Facts facts_;
+  cluster::Snapshot snapshot_{facts_};
   fit::Search search_;
   std::string where_ = "the initial state";
 };

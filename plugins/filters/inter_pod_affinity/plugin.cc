@@ -131,8 +131,8 @@ Result<std::vector<cluster::PodTerm>> Compile(const std::vector<model::PodAffini
     // As v1.36 does it: the namespaces that match are added by name, but the selector stays, and is
     // later asked about no labels at all. So one that no labels satisfy admits every namespace.
     one.all_namespaces = namespaces.Matches({});
-    facts.namespaces.ForEach([&](const model::Namespace& n) {
-      if (namespaces.Matches(n.metadata.labels)) one.namespaces.push_back(n.metadata.name);
+    facts.namespaces.ForEachByName([&](const auto& n) {
+      if (namespaces.Matches(n->metadata.labels)) one.namespaces.push_back(n->metadata.name);
     });
     if (term.namespaces.empty() && !term.namespace_selector)
       one.namespaces.emplace_back(pod.namespace_);

@@ -1,0 +1,240 @@
+#include "provision/disruption/candidate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "provision/disruption/budgets.h"
+
+namespace coppice::provision {
+
+namespace {
+
+namespace names = model::karpenter;
+
+const model::Labels& AnnotationsOf(const StateNode& state, const Machine& machine) {
+  return state.node == nullptr || !state.registered() ? machine.claim->metadata.annotations
+                                                      : state.node->metadata.annotations;
+}
+
+// Why the machine itself is no candidate; empty if it may be one.
+std::string WhyNotMachine(const StateNode& state, const Machine& machine) {
+  if (state.node == nullptr) return "nodeclaim does not have an associated node";
+  if (state.marked_for_deletion) return "node is deleting or marked for deletion";
+  if (!state.initialized()) {
+    return state.registered() ? "node isn't initialized" : "node isn't initialized nor registered";
+  }
+  if (machine.nominated) return "node is nominated for a pending pod";
+  const std::string* protection =
+      AnnotationsOf(state, machine).Find(names::kDoNotDisruptAnnotation);
+  if (protection != nullptr && *protection == "true") {
+    return fmt::format("disruption is blocked through the \"{}\" annotation",
+                       names::kDoNotDisruptAnnotation);
+  }
+  if (!state.labels().contains(model::kNodePoolLabel)) {
+    return fmt::format("node doesn't have required label (label={})", model::kNodePoolLabel);
+  }
+  return "";
+}
+
+// Why its pods keep it; empty if they do not.
+std::string WhyNotPods(const std::vector<PodPtr>& pods, const PodBudgets& budgets, TimePoint now) {
+  for (const PodPtr& pod : pods) {
+    if (!IsDisruptable(*pod, now)) {
+      return fmt::format("pod has \"{}\" annotation (Pod={}/{})", names::kDoNotDisruptAnnotation,
+                         pod->metadata.namespace_, pod->metadata.name);
+    }
+  }
+  for (const PodPtr& pod : pods) {
+    const auto blocking = budgets.BlockingNow(*pod, now);
+    if (blocking.size() > 1) {
+      return fmt::format("eviction does not support multiple PDBs (PodDisruptionBudget(s)=[{}])",
+                         Join(blocking, " "));
+    }
+    if (!blocking.empty()) {
+      return fmt::format("pdb prevents pod evictions (PodDisruptionBudget=[{}])", blocking[0]);
+    }
+  }
+  return "";
+}
+
+double LifetimeLeft(const model::NodeClaim& claim, TimePoint now) {
+  const auto lifetime = model::LastingOf(claim.spec.expire_after);
+  if (!lifetime) return 1;
+  using Seconds = std::chrono::duration<double>;
+  const auto& created = claim.metadata.creation_timestamp;
+  const double age = created ? Seconds(now - created->at).count() : 0;
+  const double total = Seconds(*lifetime).count();
+  if (total <= 0) return 0;
+  return std::clamp((total - age) / total, 0.0, 1.0);
+}
+
+std::string LabelText(const model::Labels& labels, std::string_view key) {
+  const std::string* value = labels.Find(key);
+  return value == nullptr ? "" : *value;
+}
+
+// What losing this node costs, by all of its pods but daemons: for pools' totals.
+double CostOfNode(const StateNode& state, const CandidateOptions& options) {
+  double cost = kBaseDisruptionCost;
+  for (const PodPtr& pod : state.pods) {
+    if (IsOwnedBy(*pod, "apps/v1", "DaemonSet")) continue;
+    cost += std::max(0.0, EvictionCost(*pod, options.deletion_cost_is_managed));
+  }
+  return cost;
+}
+
+class CandidateFinder {
+ public:
+  CandidateFinder(const DisruptionWorld& world, const PodBudgets& budgets,
+                  DisruptionClass disruption_class, const CandidateOptions& options,
+                  DisruptionEvents& events)
+      : world_(world),
+        budgets_(budgets),
+        class_(disruption_class),
+        options_(options),
+        events_(events) {}
+
+  std::optional<Candidate> Judge(size_t index) {
+    const StateNode& state = world_.solver.nodes[index];
+    const Machine& machine = world_.machines[index];
+    if (machine.claim == nullptr || machine.queued) return std::nullopt;
+    if (std::string why = WhyNotMachine(state, machine); !why.empty()) {
+      return Blocked(index, Sentence(std::move(why)));
+    }
+    const std::string pool_name = LabelText(state.labels(), model::kNodePoolLabel);
+    const PoolView* pool = world_.FindPool(pool_name);
+    if (pool == nullptr || pool->types == nullptr || pool->types->empty()) {
+      return Blocked(index, fmt::format("NodePool not found (NodePool={})", pool_name));
+    }
+    if (std::string why = WhyNotPods(machine.pods, budgets_, world_.now); !why.empty()) {
+      const bool goes_anyway =
+          class_ == DisruptionClass::kEventual && machine.claim->spec.termination_grace_period;
+      if (!goes_anyway) return Blocked(index, Sentence(std::move(why)));
+    }
+    return Make(index, *pool);
+  }
+
+ private:
+  std::nullopt_t Blocked(size_t index, std::string text) {
+    events_.push_back(
+        {.kind = DisruptionEventKind::kBlocked, .machine = index, .text = std::move(text)});
+    return std::nullopt;
+  }
+
+  Candidate Make(size_t index, const PoolView& pool) const {
+    const model::Labels& labels = world_.solver.nodes[index].labels();
+    const Machine& machine = world_.machines[index];
+    const std::string type_name = LabelText(labels, model::kInstanceTypeLabel);
+    const auto type = std::ranges::find(*pool.types, type_name, &cloud::InstanceType::name);
+    Candidate candidate{.machine = index,
+                        .pool = &pool,
+                        .type = type == pool.types->end() ? nullptr : &*type,
+                        .capacity_type = LabelText(labels, model::kCapacityTypeLabel)};
+    candidate.price = PriceOf(labels, candidate.type);
+    double all = 0;
+    for (const PodPtr& pod : machine.pods) {
+      const double cost = EvictionCost(*pod, options_.deletion_cost_is_managed);
+      all += cost;
+      if (!IsReschedulable(*pod)) continue;
+      candidate.reschedulable.push_back(pod);
+      candidate.reschedule_cost += std::max(0.0, cost);
+    }
+    candidate.disruption_cost = all * LifetimeLeft(*machine.claim, world_.now);
+    return candidate;
+  }
+
+  const DisruptionWorld& world_;
+  const PodBudgets& budgets_;
+  const DisruptionClass class_;
+  const CandidateOptions& options_;
+  DisruptionEvents& events_;
+};
+
+}  // namespace
+
+std::string_view ToString(DisruptionEventKind kind) {
+  switch (kind) {
+    case DisruptionEventKind::kBlocked:
+      return "DisruptionBlocked";
+    case DisruptionEventKind::kUnconsolidatable:
+      return "Unconsolidatable";
+    case DisruptionEventKind::kCandidate:
+      return "ConsolidationCandidate";
+    case DisruptionEventKind::kApproved:
+      return "ConsolidationApproved";
+    case DisruptionEventKind::kRejected:
+      return "ConsolidationRejected";
+  }
+  return "";
+}
+
+std::string Sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  }
+  return text;
+}
+
+CandidateList FindCandidates(const DisruptionWorld& world, const PodBudgets& budgets,
+                             DisruptionClass disruption_class, const CandidateOptions& options,
+                             DisruptionEvents& events) {
+  CandidateList list;
+  CandidateFinder finder(world, budgets, disruption_class, options, events);
+  std::map<std::string, double> node_costs;
+  for (size_t i = 0; i < world.machines.size(); ++i) {
+    auto candidate = finder.Judge(i);
+    const std::string* pool = world.solver.nodes[i].labels().Find(model::kNodePoolLabel);
+    if (pool != nullptr) {
+      node_costs[*pool] +=
+          candidate ? candidate->reschedule_cost : CostOfNode(world.solver.nodes[i], options);
+    }
+    if (!candidate) continue;
+    list.totals[candidate->pool_name()].cost += candidate->price;
+    list.candidates.push_back(*std::move(candidate));
+  }
+  for (auto& [name, totals] : list.totals) {
+    const auto counts = world.counts.find(name);
+    if (counts != world.counts.end() && counts->second.cost > 0) totals.cost = counts->second.cost;
+    totals.disruption_cost = node_costs[name];
+  }
+  return list;
+}
+
+std::map<std::string, int64_t> RemainingBudgets(const DisruptionWorld& world,
+                                                std::string_view reason, DisruptionEvents& events) {
+  std::map<std::string, int64_t> nodes;
+  std::map<std::string, int64_t> disrupting;
+  for (size_t i = 0; i < world.machines.size(); ++i) {
+    const StateNode& state = world.solver.nodes[i];
+    const Machine& machine = world.machines[i];
+    if (machine.claim == nullptr || !state.initialized() ||
+        model::IsTrue(machine.claim->status.conditions, names::kInstanceTerminating)) {
+      continue;
+    }
+    const std::string pool = LabelText(state.labels(), model::kNodePoolLabel);
+    ++nodes[pool];
+    const auto& conditions = state.node->status.conditions;
+    const auto ready = std::ranges::find(conditions, "Ready", &model::NodeCondition::type);
+    const bool not_ready = ready == conditions.end() || ready->status != "True";
+    if (state.marked_for_deletion || (not_ready && reason != kUnhealthy)) ++disrupting[pool];
+  }
+  std::map<std::string, int64_t> remaining;
+  for (const PoolView& view : world.pools) {
+    const std::string& name = view.pool->metadata.name;
+    const auto allowed = AllowedDisruptions(*view.pool, reason, nodes[name], world.now);
+    const int64_t count = allowed.ok() ? *allowed : 0;
+    remaining[name] = std::max<int64_t>(0, count - disrupting[name]);
+    if (nodes[name] == 0 || count != 0) continue;
+    events.push_back(
+        {.kind = DisruptionEventKind::kBlocked,
+         .pool = name,
+         .text =
+             fmt::format("No allowed disruptions for disruption reason {} due to blocking budget{}",
+                         reason, allowed.ok() ? "" : " (" + allowed.status().message() + ")")});
+  }
+  return remaining;
+}
+
+}  // namespace coppice::provision

@@ -1,0 +1,102 @@
+// The ways to take machines away, each asked on the same world: emptiness, static drift, drift,
+// multi-node and single-node consolidation. The first that has a command acts, and the round is
+// over.
+//
+// Plan only: nothing is tainted, bought or deleted here, and a command is to be checked again
+// before it is carried out. No time-out cuts the search short: candidates are judged in the peer's
+// order until one succeeds, so a round in which none does has judged them all.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "provision/disruption/balanced.h"
+#include "provision/disruption/candidate.h"
+#include "provision/disruption/simulation.h"
+#include "provision/disruption/world.h"
+
+namespace coppice::provision {
+
+enum class Method { kEmptiness, kStaticDrift, kDrift, kMultiNode, kSingleNode };
+// In the order in which a round asks them.
+const std::vector<Method>& AllMethods();
+std::string_view ReasonOf(Method method);  // Empty, Drifted, Underutilized
+
+enum class Decision { kDelete, kReplace, kTerminateFirst };
+std::string_view ToString(Decision decision);  // delete, replace, terminate-first
+
+// One move: these machines go, these come first.
+struct Command {
+  Method method = Method::kEmptiness;
+  Decision decision = Decision::kDelete;
+  std::vector<Candidate> candidates;
+  std::vector<Replacement> replacements;
+  std::vector<size_t> nominated;  // machines that would take pods: no candidates meanwhile
+  double savings = 0;             // per hour
+};
+
+struct DisruptionOptions {
+  SolverOptions solver;
+  CandidateOptions candidates;
+  bool spot_to_spot = false;             // gate SpotToSpotConsolidation
+  size_t spot_to_spot_least_types = 15;  // as many cheaper types, or a spot node is left alone
+  bool terminate_first_drift = false;    // gate TerminateFirstDrift
+  size_t most_nodes_at_once = 100;       // of multi-node consolidation
+};
+
+struct MethodAnswer {
+  std::vector<Candidate> candidates;       // those that the method wants
+  std::map<std::string, int64_t> budgets;  // what was left for its reason, by pool
+  std::vector<Command> commands;
+  DisruptionEvents events;
+  // Something would have been looked at, had its pool's budget allowed it: then "nothing to do" is
+  // not to be remembered.
+  bool held_back_by_budget = false;
+};
+
+class DisruptionRound {
+ public:
+  // `world` outlives the round.
+  DisruptionRound(const DisruptionWorld& world, DisruptionOptions options);
+  ~DisruptionRound();
+  DisruptionRound(const DisruptionRound&) = delete;
+  DisruptionRound& operator=(const DisruptionRound&) = delete;
+
+  MethodAnswer Ask(Method method);
+
+ private:
+  using Candidates = std::vector<const Candidate*>;
+
+  bool Wants(Method method, const Candidate& candidate, DisruptionEvents& events) const;
+  bool WantsToConsolidate(const Candidate& candidate, DisruptionEvents& events) const;
+
+  void Emptiness(MethodAnswer& answer);
+  void StaticDrift(MethodAnswer& answer);
+  void StaticDriftOf(const Candidates& candidates, MethodAnswer& answer);
+  void Drift(MethodAnswer& answer);
+  void MultiNode(MethodAnswer& answer, const std::map<std::string, PoolTotals>& totals);
+  void SingleNode(MethodAnswer& answer, const std::map<std::string, PoolTotals>& totals);
+
+  // What becomes of these candidates together; none if nothing good.
+  std::optional<Command> Consolidate(Method method, const Candidates& candidates,
+                                     DisruptionEvents& events);
+  std::optional<Command> SpotToSpot(Command command, double price, DisruptionEvents& events);
+  // Leaves the types that surely cost less; what is wrong if minValues does not hold for them.
+  std::string KeepCheaper(Replacement& replacement, double price) const;
+  bool LeaveOutSameTypes(Command& command) const;
+  Command Finished(Command command) const;
+
+  Simulation& simulation();  // made when first needed
+
+  const DisruptionWorld& world_;
+  const DisruptionOptions options_;
+  const PodBudgets budgets_;
+  std::unique_ptr<Simulation> simulation_;
+};
+
+}  // namespace coppice::provision

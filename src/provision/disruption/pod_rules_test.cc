@@ -1,0 +1,113 @@
+#include "provision/disruption/pod_rules.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "model/node_claim.h"
+
+namespace coppice::provision {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+constexpr TimePoint kNow{std::chrono::seconds(1'768'478'400)};
+
+model::Pod ARunningPod() {
+  model::Pod pod;
+  pod.metadata.namespace_ = "default";
+  pod.metadata.name = "web-1";
+  pod.metadata.labels = {{"app", "web"}};
+  pod.status.phase = "Running";
+  return pod;
+}
+
+std::shared_ptr<const model::PodDisruptionBudget> ABudget(
+    const std::string& name, int32_t allowed,
+    const std::function<void(model::PodDisruptionBudget&)>& change = nullptr) {
+  model::PodDisruptionBudget budget;
+  budget.metadata.namespace_ = "default";
+  budget.metadata.name = name;
+  budget.spec.selector = model::LabelSelector{.match_labels = {{"app", "web"}}};
+  budget.status.disruptions_allowed = allowed;
+  if (change) change(budget);
+  return std::make_shared<const model::PodDisruptionBudget>(std::move(budget));
+}
+
+TEST(EvictionCostTest, IsOneUnlessSomebodySaysOtherwise) {
+  model::Pod pod = ARunningPod();
+  EXPECT_DOUBLE_EQ(EvictionCost(pod), 1);
+  pod.metadata.annotations["controller.kubernetes.io/pod-deletion-cost"] = "134217728";
+  EXPECT_DOUBLE_EQ(EvictionCost(pod), 2);
+  EXPECT_DOUBLE_EQ(EvictionCost(pod, true), 1);  // somebody else uses that annotation
+  pod.spec.priority = 33554432;
+  EXPECT_DOUBLE_EQ(EvictionCost(pod), 3);
+}
+
+TEST(EvictionCostTest, OurAnnotationIsReadFirstEvenIfItIsNonsense) {
+  model::Pod pod = ARunningPod();
+  pod.metadata.annotations["controller.kubernetes.io/pod-deletion-cost"] = "134217728";
+  pod.metadata.annotations[model::karpenter::kDisruptionCostAnnotation] = "-134217728";
+  EXPECT_DOUBLE_EQ(EvictionCost(pod), 0);
+  pod.metadata.annotations[model::karpenter::kDisruptionCostAnnotation] = "much";
+  EXPECT_DOUBLE_EQ(EvictionCost(pod), 1);
+}
+
+TEST(EvictionCostTest, HasBounds) {
+  model::Pod pod = ARunningPod();
+  pod.spec.priority = 2'000'000'000;
+  EXPECT_DOUBLE_EQ(EvictionCost(pod), 10);
+  pod.spec.priority = -2'000'000'000;
+  EXPECT_DOUBLE_EQ(EvictionCost(pod), -10);
+}
+
+TEST(PodBudgetsTest, OneThatAllowsNothingBlocks) {
+  const PodBudgets budgets({ABudget("one", 0)});
+  EXPECT_THAT(budgets.BlockingNow(ARunningPod(), kNow), ElementsAre("default/one"));
+  EXPECT_THAT(PodBudgets({ABudget("one", 1)}).BlockingNow(ARunningPod(), kNow), IsEmpty());
+}
+
+TEST(PodBudgetsTest, TwoBlockWhateverTheyAllow) {
+  const PodBudgets budgets({ABudget("two", 1), ABudget("one", 1)});
+  EXPECT_THAT(budgets.BlockingNow(ARunningPod(), kNow), ElementsAre("default/one", "default/two"));
+}
+
+TEST(PodBudgetsTest, OtherNamespacesAndPodsThatAreNotEvictedAreNoConcern) {
+  model::Pod pod = ARunningPod();
+  pod.metadata.namespace_ = "other";
+  const PodBudgets budgets({ABudget("one", 0)});
+  EXPECT_THAT(budgets.BlockingNow(pod, kNow), IsEmpty());
+  pod = ARunningPod();
+  pod.spec.tolerations = {{.operator_ = "Exists"}};  // stays until the end
+  EXPECT_THAT(budgets.BlockingNow(pod, kNow), IsEmpty());
+}
+
+TEST(PodBudgetsTest, UnhealthyPodsMayGoIfTheBudgetSaysSo) {
+  model::Pod pod = ARunningPod();
+  pod.status.conditions = {{.type = "Ready", .status = "False"}};
+  const auto always = [](model::PodDisruptionBudget& budget) {
+    budget.spec.unhealthy_pod_eviction_policy = "AlwaysAllow";
+  };
+  EXPECT_THAT(PodBudgets({ABudget("one", 0, always)}).BlockingNow(pod, kNow), IsEmpty());
+  EXPECT_THAT(PodBudgets({ABudget("one", 0)}).BlockingNow(pod, kNow), ElementsAre("default/one"));
+}
+
+TEST(PodBudgetsTest, PlanningAsksWhatABudgetCanEverAllow) {
+  const model::Pod pod = ARunningPod();
+  EXPECT_TRUE(PodBudgets({ABudget("one", 0)}).IsCurrentlyReschedulable(pod, kNow));
+  const auto never = [](model::PodDisruptionBudget& budget) {
+    budget.spec.max_unavailable = model::IntOrString{.is_string = true, .text = "0%"};
+  };
+  EXPECT_FALSE(PodBudgets({ABudget("one", 1, never)}).IsCurrentlyReschedulable(pod, kNow));
+}
+
+TEST(PodRulesTest, APodThatMayNotBeDisruptedIsNotButOneThatHasEndedIs) {
+  model::Pod pod = ARunningPod();
+  pod.metadata.annotations[model::karpenter::kDoNotDisruptAnnotation] = "true";
+  EXPECT_FALSE(IsDisruptable(pod, kNow));
+  pod.status.phase = "Succeeded";
+  EXPECT_TRUE(IsDisruptable(pod, kNow));
+}
+
+}  // namespace
+}  // namespace coppice::provision

@@ -1,0 +1,196 @@
+#include "provision/disruption/world.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "provision/disruption/drift.h"
+
+namespace coppice::provision {
+
+namespace {
+
+namespace names = model::karpenter;
+
+std::string WorldLabel(const model::Labels& labels, std::string_view key) {
+  const std::string* value = labels.Find(key);
+  return value == nullptr ? "" : *value;
+}
+
+// A Node that stands for a machine yet: one of ours without an id, or without its type before it
+// is up, is waited for.
+bool IsCompleteNode(const model::Node& node) {
+  const auto& labels = node.metadata.labels;
+  if (WorldLabel(labels, model::kNodePoolLabel).empty()) return true;
+  if (node.spec.provider_id.empty()) return false;
+  return !WorldLabel(labels, model::kInstanceTypeLabel).empty() ||
+         !WorldLabel(labels, model::kInitializedLabel).empty();
+}
+
+std::shared_ptr<const ClaimFacts> ClaimFactsOf(const model::NodeClaim& claim) {
+  return std::make_shared<const ClaimFacts>(ClaimFacts{.name = claim.metadata.name,
+                                                       .labels = claim.metadata.labels,
+                                                       .taints = claim.spec.taints,
+                                                       .startup_taints = claim.spec.startup_taints,
+                                                       .capacity = claim.status.capacity,
+                                                       .allocatable = claim.status.allocatable});
+}
+
+bool IsLeavingMachine(const StateNode& state, const Machine& machine) {
+  if (machine.claim == nullptr) return state.node->metadata.deletion_timestamp.has_value();
+  return machine.claim->metadata.deletion_timestamp ||
+         model::IsTrue(machine.claim->status.conditions, names::kInstanceTerminating);
+}
+
+// Pools that may buy.
+bool IsOpenPool(const model::NodePool& pool) {
+  return !model::IsStatic(pool) && !pool.metadata.deletion_timestamp &&
+         model::IsTrue(pool.status.conditions, names::kReady);
+}
+
+Pool SolverPool(const PoolView& view) {
+  const auto& spec = view.pool->spec;
+  Pool pool{.name = view.pool->metadata.name,
+            .weight = spec.weight.value_or(0),
+            .labels = spec.template_.labels,
+            .requirements = spec.template_.spec.requirements,
+            .taints = spec.template_.spec.taints,
+            .limits = spec.limits,
+            .types = view.types};
+  if (spec.template_.spec.node_class_ref) {
+    pool.node_class_label = ClassLabel(*spec.template_.spec.node_class_ref);
+    pool.node_class_name = spec.template_.spec.node_class_ref->name;
+  }
+  return pool;
+}
+
+const cloud::InstanceType* TypeNamed(const PoolView& pool, std::string_view name) {
+  if (pool.types == nullptr) return nullptr;
+  const auto it = std::ranges::find(*pool.types, name, &cloud::InstanceType::name);
+  return it == pool.types->end() ? nullptr : &*it;
+}
+
+// What a claim is known by while its machines are put together.
+struct Joined {
+  StateNode state;
+  Machine machine;
+  std::string id;
+};
+
+std::vector<Joined> JoinMachines(const DisruptionObjects& objects) {
+  std::map<std::string, Joined> by_id;
+  for (const ClaimPtr& claim : objects.claims) {
+    if (claim->status.provider_id.empty()) continue;
+    Joined& joined = by_id[claim->status.provider_id];
+    joined.machine.claim = claim;
+    joined.state.claim = ClaimFactsOf(*claim);
+  }
+  for (const NodePtr& node : objects.nodes) {
+    if (!IsCompleteNode(*node)) continue;
+    const std::string& id = node->spec.provider_id;
+    by_id[id.empty() ? node->metadata.name : id].state.node = node;
+  }
+  std::map<std::string, std::vector<PodPtr>> by_node;
+  for (const PodPtr& pod : objects.pods) {
+    if (!pod->spec.node_name.empty()) by_node[pod->spec.node_name].push_back(pod);
+  }
+  std::vector<Joined> all;
+  for (auto& [id, joined] : by_id) {
+    joined.id = id;
+    if (joined.state.node != nullptr) {
+      const auto pods = by_node.find(joined.state.node->metadata.name);
+      if (pods != by_node.end()) joined.machine.pods = std::move(pods->second);
+    }
+    std::ranges::sort(joined.machine.pods, {}, [](const PodPtr& pod) {
+      return pod->metadata.namespace_ + "/" + pod->metadata.name;
+    });
+    for (const PodPtr& pod : joined.machine.pods) {
+      if (!IsTerminal(*pod)) joined.state.pods.push_back(pod);
+    }
+    joined.machine.nominated = objects.nominated.contains(id);
+    joined.machine.queued = objects.queued.contains(id);
+    joined.state.marked_for_deletion =
+        objects.marked_for_deletion.contains(id) || IsLeavingMachine(joined.state, joined.machine);
+    all.push_back(std::move(joined));
+  }
+  std::ranges::sort(all, {}, [](const Joined& joined) { return joined.state.name(); });
+  return all;
+}
+
+void CountClaims(const DisruptionObjects& objects, DisruptionWorld& world) {
+  for (const ClaimPtr& claim : objects.claims) {
+    const auto& labels = claim->metadata.labels;
+    const std::string pool = WorldLabel(labels, model::kNodePoolLabel);
+    if (pool.empty()) continue;
+    const bool leaves = claim->metadata.deletion_timestamp ||
+                        model::IsTrue(claim->status.conditions, names::kInstanceTerminating) ||
+                        objects.marked_for_deletion.contains(claim->status.provider_id);
+    DisruptionWorld::PoolCounts& counts = world.counts[pool];
+    ++(leaves ? counts.deleting : counts.active);
+    const PoolView* view = world.FindPool(pool);
+    const bool has_place = labels.contains(model::kInstanceTypeLabel) &&
+                           labels.contains(model::kCapacityTypeLabel) &&
+                           labels.contains(model::kZoneLabel);
+    if (view == nullptr || !has_place) continue;
+    counts.cost += PriceOf(labels, TypeNamed(*view, WorldLabel(labels, model::kInstanceTypeLabel)));
+  }
+}
+
+}  // namespace
+
+std::string ClassLabel(const model::NodeClassReference& reference) {
+  std::string label = reference.group + "/" + reference.kind;
+  for (size_t i = reference.group.size(); i < label.size(); ++i) {
+    if (label[i] >= 'A' && label[i] <= 'Z') label[i] = static_cast<char>(label[i] - 'A' + 'a');
+  }
+  return label;
+}
+
+double PriceOf(const model::Labels& labels, const cloud::InstanceType* type) {
+  if (type == nullptr) return 0;
+  const auto price = type->OfferingPrice(WorldLabel(labels, model::kZoneLabel),
+                                         WorldLabel(labels, model::kCapacityTypeLabel));
+  return price && !std::isnan(*price) ? *price : 0;
+}
+
+const PoolView* DisruptionWorld::FindPool(std::string_view name) const {
+  const auto it = std::ranges::lower_bound(
+      pools, name, {},
+      [](const PoolView& view) -> std::string_view { return view.pool->metadata.name; });
+  return it != pools.end() && it->pool->metadata.name == name ? &*it : nullptr;
+}
+
+DisruptionWorld MakeWorld(DisruptionObjects objects, const model::LabelRules& labels,
+                          const StorageRules& storage_rules, TimePoint now) {
+  DisruptionWorld world;
+  world.now = now;
+  world.budgets = std::move(objects.budgets);
+  world.pools = std::move(objects.pools);
+  std::ranges::sort(world.pools, {}, [](const PoolView& view) { return view.pool->metadata.name; });
+  for (Joined& joined : JoinMachines(objects)) {
+    if (joined.machine.claim != nullptr) {
+      const PoolView* pool =
+          world.FindPool(WorldLabel(joined.state.labels(), model::kNodePoolLabel));
+      joined.state.settling = pool != nullptr && IsOpenPool(*pool->pool) &&
+                              SettlesAt(*joined.machine.claim, *pool->pool, now).has_value();
+    }
+    world.solver.nodes.push_back(std::move(joined.state));
+    world.machines.push_back(std::move(joined.machine));
+  }
+  for (const PoolView& view : world.pools) {
+    if (IsOpenPool(*view.pool)) world.solver.pools.push_back(SolverPool(view));
+  }
+  CountClaims(objects, world);
+  world.solver.node_objects = objects.nodes;
+  world.solver.namespaces = std::move(objects.namespaces);
+  world.solver.daemon_pods = DaemonPods(objects.daemon_sets, objects.pods);
+  world.solver.storage = std::move(objects.storage);
+  const StorageIndex storage(world.solver.storage);
+  for (const PodPtr& pod : objects.pods) {
+    if (IsProvisionable(*pod) && !Validate(*pod, storage, labels, storage_rules)) {
+      world.pending.push_back(pod);
+    }
+  }
+  return world;
+}
+
+}  // namespace coppice::provision
