@@ -43,9 +43,10 @@ Result<std::unique_ptr<Assembly>> Assembly::Create(AssemblyParts parts) {
       .log = parts.log,
       .metrics = parts.metrics,
       .groups = &parts.groups,
-      .grpc_url = parts.flags.grpc_expander_url,
-      .grpc_cert = parts.flags.grpc_expander_cert,
-      .grpc_legacy_fields = parts.flags.grpc_expander_legacy_fields};
+      .settings = {{"grpc-expander-url", parts.flags.grpc_expander_url},
+                   {"grpc-expander-cert", parts.flags.grpc_expander_cert},
+                   {"grpc-expander-legacy-fields",
+                    parts.flags.grpc_expander_legacy_fields ? "true" : "false"}}};
   assembled->expanders = std::make_unique<expand::Chain>(
       TRY(expand::Chain::Create(parts.flags.options.expander, parts.plugins.expanders, context)
               .Context("--expander")));

@@ -85,8 +85,9 @@ ChangeSet NearestMiss::Obstacles(const cloud::GroupInfo& group, const model::Nod
   }
   for (const auto& [resource, missing] : quotas.Missing({&node, group.id}, wanted)) {
     const bool cores = resource == model::kCpu;
-    const std::string amount =
-        cores ? std::to_string(missing) : AmountText(resource, missing);  // cores are whole here
+    const std::string amount = cores
+                                   ? std::to_string(missing)
+                                   : model::AmountText(resource, missing);  // cores are whole here
     const std::string flag = cores                        ? "--cores-total"
                              : resource == model::kMemory ? "--memory-total"
                                                           : "--gpu-total for " + resource;
@@ -125,7 +126,8 @@ std::optional<ChangeSet> NearestMiss::Fit(Trial& trial, const model::Pod& pod) {
       model::Verdict verdict;
     };
     std::optional<Next> next;
-    for (ChangeSet& way : WaysAround(verdict.refusal(), current, trial.node_template.node)) {
+    for (ChangeSet& way :
+         parts_.search.chain().WaysAround(verdict.refusal(), current, trial.node_template.node)) {
       if (checks_left_ <= 0) return std::nullopt;
       model::Pod changed = current;
       int64_t more = more_pods;

@@ -36,12 +36,20 @@ class SlowWorkers final : public Workers {
 
 class SlowWriter final : public cluster::Writer {
  public:
-  explicit SlowWriter(Executor& executor) : executor_(executor) {}
+  SlowWriter(Executor& executor, cluster::World& world) : executor_(executor), world_(world) {}
   size_t writes = 0;
 
-  Task<Status> ChangeNode(std::string, cluster::NodeChange) override {
+  // And the watch brings it back.
+  Task<Status> ChangeNode(std::string name, cluster::NodeChange change) override {
     ++writes;
     co_await executor_.Sleep(kAnswerTakes);
+    if (const cluster::NodePtr before = world_.FindNode(name)) {
+      model::Node node = *before;
+      for (const model::Taint& taint : change.add_taints) node.spec.taints.push_back(taint);
+      for (const std::string& key : change.remove_taints)
+        std::erase_if(node.spec.taints, [&](const model::Taint& t) { return t.key == key; });
+      world_.UpsertNode(std::make_shared<const model::Node>(std::move(node)));
+    }
     co_return Status::Ok();
   }
   Task<Status> Evict(cluster::PodName, int64_t) override {
@@ -57,6 +65,7 @@ class SlowWriter final : public cluster::Writer {
 
  private:
   Executor& executor_;
+  cluster::World& world_;
 };
 
 class NoOpenForkTest : public PlainEngineRig, public testing::WithParamInterface<bool> {
@@ -91,7 +100,7 @@ class NoOpenForkTest : public PlainEngineRig, public testing::WithParamInterface
   }
 
   SlowWorkers workers_{executor_};
-  SlowWriter slow_{executor_};
+  SlowWriter slow_{executor_, world_};
   size_t looks_ = 0;
   size_t open_forks_ = 0;
 };

@@ -13,8 +13,6 @@ using model::Quantity;
 using report::Change;
 using report::ChangeKind;
 
-constexpr int64_t kMebi = int64_t{1} << 20;
-
 bool IsBytes(std::string_view resource) {
   return resource == model::kMemory || resource == model::kEphemeralStorage ||
          resource.starts_with("hugepages-");
@@ -170,11 +168,6 @@ int64_t AskedOf(const model::Pod& pod, std::string_view resource) {
   if (resource == model::kMemory) return requests.memory_bytes;
   if (resource == model::kEphemeralStorage) return requests.ephemeral_bytes;
   return requests.Extended(resource);
-}
-
-std::string AmountText(std::string_view resource, int64_t amount) {
-  if (IsBytes(resource) && amount >= kMebi) amount = (amount + kMebi - 1) / kMebi * kMebi;
-  return FromColumn(amount, resource).Canonical();
 }
 
 bool Apply(const Change& change, model::Pod& pod) {

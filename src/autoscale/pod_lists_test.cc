@@ -27,7 +27,8 @@ class PodListsTest : public testing::Test {
   }
 
   Options options;
-  cluster::World world{[this](const model::Pod& pod) { return CountsAsPod(options, pod); }};
+  cluster::World world{
+      {.counts = [this](const model::Pod& pod) { return CountsAsPod(options, pod); }, .marks = {}}};
 };
 
 TEST_F(PodListsTest, APodThatItsSchedulerCouldNotPlaceIsPending) {

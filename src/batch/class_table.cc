@@ -110,8 +110,8 @@ bool ClassTables::Update(Table& table, const Task& task) {
 
 ClassTables::Choice ClassTables::Choose(const Task& task) {
   const Combine& ask = session_.ask();
-  if (session_.upstream_exact() || ask.PredicateScope(task) == Scope::kAnything ||
-      ask.ScoreScope(task) == Scope::kAnything) {
+  if (session_.upstream_exact() || session_.options().plain_search ||
+      ask.PredicateScope(task) == Scope::kAnything || ask.ScoreScope(task) == Scope::kAnything) {
     return {};
   }
   Table* table = Find(task);

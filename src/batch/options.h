@@ -13,6 +13,9 @@ struct Options {
   // ones.
   bool upstream_exact = false;
 
+  // Ask every node for every task, and remember nothing: what the fast way is held to in tests.
+  bool plain_search = false;
+
   std::vector<std::string> scheduler_names = {"volcano"};  // whose unplaced pods are ours
   std::string default_queue = "default";                   // of a group that names none
 

@@ -1,8 +1,8 @@
 // Cloud: all that the engine asks of a place that rents machines.
 //
 // Four verbs and no policy. Node groups, target sizes, bounded fan-out, the roll-back of partial
-// failures and the hunt for orphans are written once, above this interface, in cloud_node_groups.h
-// (the Cluster Autoscaler contract).
+// failures and the hunt for orphans are written once, above this interface, in order_book.h and
+// cloud_node_groups.h (the Cluster Autoscaler contract).
 //
 // Calls come from a small pool of threads, so an implementation holds no mutable state or guards
 // it. Nobody calls Cloud while holding a lock.
@@ -37,8 +37,14 @@ class Cloud {
   // Orders one machine; it need not be up on return. Its tags go into the same request: a crash
   // between "create" and "tag" would leave a machine that bills and belongs to nobody.
   // Codes: kResourceExhausted = quota or stock-out (back-off class 1); kInvalidArgument = the order
-  // itself is wrong; kUnavailable and kDeadlineExceeded = unknown whether it happened: the caller
-  // lists by name before it repeats.
+  // itself is wrong; kUnavailable and kDeadlineExceeded = unknown whether it happened.
+  //
+  // An order is repeated under its name, and the name is bought once. Who looks: both. The caller
+  // repeats an order only after a list that was late enough has not shown its machine; the
+  // implementation looks for the name before it creates, for lists lag and processes restart, and
+  // answers with the machine that is there (or kAlreadyExists). One whose API has nothing to look
+  // by says so in its conformance test (kCallerLooks); it is then bought twice when a list lags for
+  // longer than the caller waits. The name of a machine that is gone is free again.
   virtual Result<Machine> Create(const MachineSpec& spec, Deadline deadline) = 0;
 
   // Ends one machine. kNotFound is how an implementation says "already gone".
@@ -55,10 +61,9 @@ class Cloud {
   virtual bool OwnsId(const ProviderId& id) const { return !id.empty(); }
 
   // Start-up check of one group against the real API: a sentence per mistake (flavor, image, zone,
-  // network that do not exist). An error: the check itself could not be made.
-  virtual Result<std::vector<std::string>> Validate(const GroupConfig&, Deadline) {
-    return std::vector<std::string>{};
-  }
+  // network that do not exist). An error: the check itself could not be made. By default the flavor
+  // has to be one of Flavors() and sold in the group's zone.
+  virtual Result<std::vector<std::string>> Validate(const GroupConfig& group, Deadline deadline);
 
   // What an order of this group needs beyond the fields of MachineSpec (networks, ssh keys, server
   // groups). Whoever fills a MachineSpec puts the answer into its `extra` unread; Create() reads it
@@ -69,6 +74,10 @@ class Cloud {
 
   // Label that marks a node with GPUs of this cloud, "" if there is none.
   virtual std::string GpuLabel() const { return ""; }
+
+  // Under which the metrics of node groups on this cloud are shown. A cloud that takes the place of
+  // somebody else's provider keeps that one's names.
+  virtual std::string MetricPrefix() const { return "coppice_provider"; }
 };
 
 // What a cloud's factory is given. All references outlive the cloud.

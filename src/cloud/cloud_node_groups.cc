@@ -103,7 +103,8 @@ CloudNodeGroups::Core::Core(const CloudNodeGroupsContext& context, CloudNodeGrou
       log_(context.log),
       options_(std::move(options)),
       audit_(options_.audit ? options_.audit : AuditToLog(context.log)),
-      metrics_(context.metrics, options_.metrics_prefix),
+      metrics_(context.metrics, options_.metrics_prefix.empty() ? context.cloud.MetricPrefix()
+                                                                : options_.metrics_prefix),
       published_(EmptySnapshot()),
       book_({context.cloud, context.workers, context.clock, context.rng, context.log},
             BookOptions(options_), *this) {}
@@ -154,7 +155,14 @@ Result<bool> CloudNodeGroups::HasInstance(const NodeRef& node) {
     return std::ranges::find(group->going, node.provider_id) == group->going.end();
   }
   if (!now->refreshed) return Unavailable("the cloud has not been asked yet what exists");
-  return false;
+  const auto orphan =
+      std::ranges::find(*now->orphans, std::string_view(node.provider_id), &Machine::id);
+  if (orphan != now->orphans->end()) return true;
+  if (core_->HadMachine(node.provider_id)) return false;
+  // A control plane, or nodes that somebody else looks after: our lists do not show their machines,
+  // which says nothing about whether they exist. To call them gone would take them out of what the
+  // cluster's health is judged by.
+  return Unimplemented("node '" + node.name + "' is of none of our groups");
 }
 
 Result<int> CloudNodeGroups::TargetSize(std::string_view group) {

@@ -33,9 +33,8 @@ namespace coppice::cloud {
 
 struct CloudNodeGroupsOptions {
   std::string cluster;  // value of the k8s-cluster tag; "": machines without that tag are ours
-  std::string metrics_prefix =
-      "autoscaler_cloudscale";  // that of the Go provider, for its dashboards
-  size_t max_parallel = 10;     // calls to the cloud at a time, over all groups and requests
+  std::string metrics_prefix;  // "": the cloud's own
+  size_t max_parallel = 10;    // calls to the cloud at a time, over all groups and requests
 
   // How long a list may be behind what the cloud has answered to a create or a delete. A machine is
   // not given up, and an order whose answer was lost is not repeated, before a list older than this

@@ -11,6 +11,8 @@ namespace coppice::conformance {
 struct FakeCloudUnderTest {
   FakeClock fake_clock;
   cloud::FakeCloud fake{fake_clock};
+  // It buys whatever it is told to, so that tests see what is ordered twice.
+  static constexpr bool kCallerLooks = true;
 
   cloud::Cloud& cloud() { return fake; }
   Clock& clock() { return fake_clock; }

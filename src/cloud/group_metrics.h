@@ -1,6 +1,7 @@
-// The gauges and counters of node groups, under the names of the Go provider for cloudscale.ch (its
-// dashboards go on working), with two corrections: current_size is what exists and not the target,
-// and a request that was refused is counted, as such.
+// The gauges and counters of node groups, under the names of the Go provider for cloudscale.ch
+// behind the cloud's own prefix (with that cloud its dashboards go on working), with two
+// corrections: current_size is what exists and not the target, and a request that was refused is
+// counted, as such.
 
 #pragma once
 

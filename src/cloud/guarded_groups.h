@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "base/log.h"
 #include "base/changes_under_way.h"
+#include "base/log.h"
 #include "cloud/node_groups.h"
 
 namespace coppice::cloud {

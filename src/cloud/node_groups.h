@@ -120,7 +120,8 @@ class NodeGroups {
   // nullopt: not managed by us. From the provider id alone. A failure (kUnavailable until the next
   // Refresh) means that nobody knows yet: such a node is neither ours nor foreign.
   virtual Result<std::optional<std::string>> GroupOf(const NodeRef& node) = 0;
-  // Whether the machine still exists; kUnimplemented when the provider cannot say.
+  // Whether the machine still exists; kUnimplemented when the provider cannot say, as it cannot of
+  // nodes that are in no group and never were.
   virtual Result<bool> HasInstance(const NodeRef& node) = 0;
 
   virtual Result<int> TargetSize(std::string_view group) = 0;

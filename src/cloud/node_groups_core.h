@@ -33,6 +33,7 @@ class CloudNodeGroups::Core final : public OrderBook::Owner {
   std::shared_ptr<const Snapshot> snapshot() const { return published_.Load(); }
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
   std::string GpuLabel() const { return cloud_.GpuLabel(); }
+  bool HadMachine(std::string_view id);  // a group of ours, and it is gone
 
   // node_groups_refresh.cc
   Status Configure(std::vector<GroupConfig> groups);

@@ -73,6 +73,11 @@ void CloudNodeGroups::Core::MakeTemplate(Configured& group) const {
   if (node.ok()) group.node_template = std::make_shared<const model::Node>(*std::move(node));
 }
 
+bool CloudNodeGroups::Core::HadMachine(std::string_view id) {
+  const Lock lock = book_.Guard();
+  return book_.ledger().FormerOwnerOf(id) != nullptr;
+}
+
 void CloudNodeGroups::Core::Changed(std::string_view group, bool show) {
   Touch(group);
   if (show) PublishTouched();

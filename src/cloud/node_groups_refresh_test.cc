@@ -96,7 +96,7 @@ TEST_F(CloudNodeGroupsTest, AfterARestartEveryMachineIsInAGroupOrAnOrphan) {
   const auto snapshot = groups->snapshot();
   ASSERT_THAT(*snapshot->orphans, SizeIs(1));
   EXPECT_EQ(snapshot->orphans->front().id, lost_group);
-  EXPECT_THAT(metrics.Render(), HasSubstr("autoscaler_cloudscale_orphan_machines 1"));
+  EXPECT_THAT(metrics.Render(), HasSubstr("coppice_provider_orphan_machines 1"));
 }
 
 TEST_F(CloudNodeGroupsTest, GroupsCanBeAddedChangedAndRemoved) {
@@ -233,6 +233,23 @@ TEST_F(CloudNodeGroupsTest, WithoutAClusterTagMachinesOfOtherClustersAreNotOurs)
   ASSERT_OK(groups->Refresh(Soon()));
   ASSERT_THAT(List(), SizeIs(1));
   EXPECT_EQ(List()[0].id, ours);
+}
+
+TEST_F(CloudNodeGroupsTest, OnlyOfMachinesThatWereOursIsSaidThatTheyAreGone) {
+  const auto has = [&](const ProviderId& id) { return groups->HasInstance({id, "node"}); };
+  ASSERT_OK(groups->Increase("web", 1, Soon()));
+  const ProviderId ours = List().at(0).id;
+  const ProviderId orphan = cloud.Plant("o", {{kClusterTag, "prod"}, {kGroupTag, "old"}});
+  const ProviderId control_plane = cloud.Plant("c", {{kClusterTag, "prod"}});
+  Pass(std::chrono::seconds(1));
+  EXPECT_TRUE(MUST(has(ours)));
+  EXPECT_TRUE(MUST(has(orphan)));
+  EXPECT_EQ(has(control_plane).code(), Code::kUnimplemented);
+  EXPECT_EQ(has("fake://of-another-account").code(), Code::kUnimplemented);
+  EXPECT_EQ(has("").code(), Code::kUnimplemented);
+  cloud.Vanish(ours);
+  Pass(std::chrono::minutes(2));
+  EXPECT_FALSE(MUST(has(ours)));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-// Seeded sequences of calls and faults on a fake clock, held against what must always be true:
+// Past 400 lines in one file: the model that is always true and the sequences that try it belong
+// together. Seeded sequences of calls and faults on a fake clock, held against what must always be
+// true:
 //
 //   - nothing foreign is deleted, and nothing that nobody asked for;
 //   - every machine of a configured group is listed, under its id or as the order it came of;

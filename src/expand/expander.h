@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,11 +64,10 @@ struct ExpanderContext {
   const Log& log;
   Metrics& metrics;
   cloud::NodeGroups* groups =
-      nullptr;            // for prices; null where there is no cluster (coppice expander)
-  std::string grpc_url;   // --grpc-expander-url
-  std::string grpc_cert;  // --grpc-expander-cert: path of a PEM bundle
-  Duration grpc_timeout = std::chrono::seconds(5);
-  bool grpc_legacy_fields = false;  // --grpc-expander-legacy-fields: for servers of before 1.34.2
+      nullptr;  // for prices; null where there is no cluster (coppice expander)
+  // What only one expander understands, as text under the names of the flags that say it. Whoever
+  // has options of its own reads them from here.
+  std::map<std::string, std::string, std::less<>> settings = {};
 };
 
 using ExpanderFactory = std::function<Result<std::unique_ptr<Expander>>(const ExpanderContext&)>;

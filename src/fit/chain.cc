@@ -49,6 +49,14 @@ std::vector<std::string> Chain::names() const {
   return names;
 }
 
+std::vector<model::ChangeSet> Chain::WaysAround(const model::Refusal& refusal,
+                                                const model::Pod& pod,
+                                                const model::Node& node) const {
+  const auto link = std::ranges::find(links_, refusal.plugin, &Link::name);
+  if (link == links_.end()) return {};
+  return link->filter_object->WaysAround(refusal, pod, node);
+}
+
 Question Chain::Ask(const cluster::Snapshot& snapshot, cluster::PodIndex pod) const {
   return Question(*this, snapshot, pod);
 }

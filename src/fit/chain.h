@@ -34,6 +34,10 @@ class Chain {
 
   std::vector<std::string> names() const;
 
+  // What the filter that has refused would have otherwise; see Filter::WaysAround.
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal& refusal, const model::Pod& pod,
+                                           const model::Node& node) const;
+
  private:
   friend class Question;
   struct Link {

@@ -156,5 +156,35 @@ TEST_F(ChainTest, AFilterThatIsConfiguredButNotRegisteredIsAnErrorWithItsName) {
   EXPECT_THAT(chain.status().message(), testing::HasSubstr("Missing"));
 }
 
+// Somebody's own filter, which only it understands.
+class Picky final : public StateFilter {
+ public:
+  Preparation Prepare(const cluster::PodView&, const cluster::Snapshot&) const override {
+    return Preparation::Ask(std::make_unique<FakeNodeCheck>([](NodeIndex) { return No("Picky"); }));
+  }
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal& refusal, const model::Pod& pod,
+                                           const model::Node& node) const override {
+    EXPECT_THAT(refusal.reasons, ElementsAre("Picky says no"));
+    return {{{.kind = model::ChangeKind::kTolerate,
+              .subject = pod.metadata.name + " on " + node.metadata.name}}};
+  }
+};
+
+TEST_F(ChainTest, TheFilterThatRefusedSaysWhatWouldHelp) {
+  registry.Add("Picky", FactoryOf<Picky>());
+  RefuseEverywhere("Silent");
+  const Chain chain = Make({"Picky", "Silent"});
+  model::Pod a_pod;
+  a_pod.metadata.name = "p";
+  model::Node a_node;
+  a_node.metadata.name = "n";
+  const Verdict verdict = chain.Ask(snapshot, pod).Check(nodes[0]);
+  const auto ways = chain.WaysAround(verdict.refusal(), a_pod, a_node);
+  ASSERT_EQ(ways.size(), 1u);
+  EXPECT_EQ(ways[0].at(0).subject, "p on n");
+  EXPECT_TRUE(chain.WaysAround(No("Silent").refusal(), a_pod, a_node).empty());
+  EXPECT_TRUE(chain.WaysAround(No("Nobody").refusal(), a_pod, a_node).empty());
+}
+
 }  // namespace
 }  // namespace coppice::fit

@@ -33,4 +33,21 @@ Preparation ShapeFilter::Prepare(const cluster::PodView&, const cluster::Snapsho
   return Preparation::AskShapes().ForSpec();
 }
 
+std::vector<model::ChangeSet> WithoutVolumes(const model::Pod& pod) {
+  std::vector<model::ChangeSet> ways;
+  model::ChangeSet all;
+  for (const model::Volume& volume : pod.spec.volumes) {
+    if (volume.empty_dir || volume.host_path || volume.projected) continue;
+    const std::string what =
+        volume.claim_name ? "the volume claim " + *volume.claim_name : "the volume " + volume.name;
+    model::Change drop{.kind = model::ChangeKind::kDropVolume,
+                       .subject = volume.name,
+                       .text = "it did without " + what};
+    ways.push_back({drop});
+    all.push_back(std::move(drop));
+  }
+  if (all.size() > 1) ways.push_back(std::move(all));
+  return ways;
+}
+
 }  // namespace coppice::fit

@@ -28,6 +28,7 @@
 #include "cluster/shapes.h"
 #include "cluster/snapshot.h"
 #include "fit/scheduler_config.h"
+#include "model/change.h"
 #include "model/verdict.h"
 
 namespace coppice::fit {
@@ -134,6 +135,14 @@ class Filter {
   virtual model::Verdict Check(const cluster::PodSpecShape& pod,
                                const cluster::NodeShape& node) const;
 
+  // What would have to be otherwise for this filter, which has refused, to let the node take the
+  // pod: each of the answers would do, the least intrusive first. They are guesses, which whoever
+  // asks tries out, so that a filter need not be sure. Empty: nothing that a user would change.
+  virtual std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod&,
+                                                   const model::Node&) const {
+    return {};
+  }
+
  private:
   uint64_t id_;
 };
@@ -155,6 +164,10 @@ class StateFilter : public Filter {};
 // does not know come last).
 using FilterFactory = std::function<Result<std::unique_ptr<Filter>>(const SchedulerConfig& config)>;
 using FilterRegistry = Registry<FilterFactory>;
+
+// A way around whatever a filter has against the pod's volumes: to do without one of them, or
+// without all. Those that live and die with the pod are in nobody's way.
+std::vector<model::ChangeSet> WithoutVolumes(const model::Pod& pod);
 
 // The factory of a filter that is made from the configuration, or from nothing.
 template <class F>

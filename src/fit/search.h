@@ -39,6 +39,8 @@ class Search {
  public:
   Search(cluster::Snapshot& snapshot, const Chain& chain) : snapshot_(snapshot), chain_(chain) {}
 
+  const fit::Chain& chain() const { return chain_; }
+
   // One given node; neither reads nor moves the starting place.
   model::Verdict Check(cluster::PodIndex pod, cluster::NodeIndex node);
   // Check without the reason.

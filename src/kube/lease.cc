@@ -11,9 +11,9 @@ namespace {
 using Json = nlohmann::json;
 
 // A write is to be over this long before the lease is: the clocks of others run differently.
+constexpr Duration kMargin = std::chrono::seconds(1);
 constexpr Duration kReleaseTimeout = std::chrono::seconds(3);
 constexpr Duration kReleasePoll = std::chrono::milliseconds(2);
-constexpr Duration kMargin = std::chrono::seconds(1);
 
 std::string LeaseText(const Json& object, const char* key) {
   const auto it = object.find(key);

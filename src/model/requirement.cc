@@ -174,8 +174,13 @@ bool NodeRequirement::HasIntersection(const NodeRequirement& other) const {
 
 std::string NodeRequirement::Any() const {
   if (!complement_) return values_.empty() ? "" : values_.front();
-  // Excluded values are not looked at, as with the peer.
-  return std::to_string(gte_ ? *gte_ : 0);
+  int64_t number = gte_ ? *gte_ : 0;
+  if (!gte_ && lte_ && *lte_ < 0) number = *lte_;
+  while (ContainsValue(values_, std::to_string(number)) &&
+         number < lte_.value_or(std::numeric_limits<int64_t>::max())) {
+    ++number;
+  }
+  return std::to_string(number);
 }
 
 std::string NodeRequirement::ToString() const {

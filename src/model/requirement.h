@@ -96,8 +96,8 @@ class NodeRequirement {
   NodeRequirement Intersection(const NodeRequirement& other) const;
   bool HasIntersection(const NodeRequirement& other) const;  // the same, without building it
 
-  // A value that fits, or "" if there is none: the smallest of a set, the lower bound of a range.
-  // (The peer draws one.)
+  // A value that fits, or "" if there is none: the smallest of a set, else the smallest integer
+  // from the lower bound on that is not excluded. (The peer draws one.)
   std::string Any() const;
 
   std::string ToString() const;

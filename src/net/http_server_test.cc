@@ -1,18 +1,11 @@
 #include "net/http_server.h"
 
-#include <arpa/inet.h>
-#include <gmock/gmock.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
-#include "test/support/must.h"
+#include "net/http_server_rig.h"
 
 namespace coppice::net {
 namespace {
@@ -23,72 +16,8 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 using testing::Pair;
 using testing::StartsWith;
-
-// A client that sends just the bytes it is told: a proper one could not be rude enough.
-class RawClient {
- public:
-  explicit RawClient(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    const timeval patience{.tv_sec = 20};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
-  }
-  ~RawClient() { Close(); }
-  RawClient(const RawClient&) = delete;
-  RawClient& operator=(const RawClient&) = delete;
-
-  bool connected() const { return connected_; }
-  void Close() {
-    if (socket_ >= 0) ::close(socket_);
-    socket_ = -1;
-  }
-  int fd() const { return socket_; }
-  void Send(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent <= 0) return;
-      bytes.remove_prefix(static_cast<size_t>(sent));
-    }
-  }
-  // Until the text has come, or the end.
-  std::string ReadUntil(std::string_view text) {
-    char buffer[4096];
-    while (text.empty() || seen_.find(text) == std::string::npos) {
-      const ssize_t length = ::recv(socket_, buffer, sizeof(buffer), 0);
-      if (length <= 0) break;
-      seen_.append(buffer, static_cast<size_t>(length));
-    }
-    return std::exchange(seen_, {});
-  }
-  std::string ReadAll() { return ReadUntil(""); }
-
- private:
-  int socket_;
-  bool connected_ = false;
-  std::string seen_;
-};
-
-class HttpServerTest : public testing::Test {
- protected:
-  void Start(HttpServer::Handler handler, HttpServerOptions options = {}) {
-    server_ = MUST(HttpServer::Create(std::move(options), std::move(handler)));
-  }
-  std::string Exchange(std::string_view bytes) const {
-    RawClient client(server_->port());
-    client.Send(bytes);
-    return client.ReadAll();
-  }
-
-  std::unique_ptr<HttpServer> server_;
-};
-
-ServerResponse Hello(const ServerRequest&) { return {.body = "hello\n"}; }
 
 TEST_F(HttpServerTest, HandsTheRequestOverAndTheAnswerBack) {
   ServerRequest seen;
@@ -295,161 +224,6 @@ TEST_F(HttpServerTest, AnAnswerThatDoesNotFitAnyMoreIsRefused) {
   Start([](const ServerRequest&) { return ServerResponse{.body = std::string(20'000, 'x')}; },
         {.max_held_bytes = 10'000});
   EXPECT_THAT(Exchange("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), StartsWith("HTTP/1.1 503"));
-}
-
-// Hands streams from the server's thread to the test's.
-class StreamBox {
- public:
-  ServerResponse Answer() {
-    return {.content_type = "text/event-stream", .stream = [this](auto stream) {
-              const std::lock_guard lock(mutex_);
-              stream_ = std::move(stream);
-              wake_.notify_all();
-            }};
-  }
-  std::shared_ptr<ServerStream> Take() {
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, [this] { return stream_ != nullptr; });
-    return std::exchange(stream_, nullptr);
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::shared_ptr<ServerStream> stream_;
-};
-
-TEST_F(HttpServerTest, StreamsWhileOthersAreServed) {
-  StreamBox box;
-  Start([&](const ServerRequest& request) {
-    return request.path == "/events" ? box.Answer() : Hello(request);
-  });
-  RawClient client(server_->port());
-  client.Send("GET /events HTTP/1.1\r\nHost: h\r\n\r\n");
-  const auto stream = box.Take();
-  EXPECT_TRUE(stream->Write("data: 1\n\n"));
-  EXPECT_THAT(client.ReadUntil("9\r\ndata: 1\n\n\r\n"),
-              AllOf(HasSubstr("Content-Type: text/event-stream\r\n"),
-                    HasSubstr("Transfer-Encoding: chunked\r\n")));
-  EXPECT_THAT(Exchange("GET / HTTP/1.0\r\n\r\n"), EndsWith("hello\n"));
-  EXPECT_TRUE(stream->Write("data: 2\n\n"));
-  stream->Close();
-  EXPECT_FALSE(stream->Write("too late"));
-  EXPECT_EQ(client.ReadAll(), "9\r\ndata: 2\n\n\r\n0\r\n\r\n");
-}
-
-TEST_F(HttpServerTest, MoreStreamsThanItMayHaveAreRefused) {
-  StreamBox box;
-  Start([&](const ServerRequest&) { return box.Answer(); }, {.max_streams = 1});
-  RawClient client(server_->port());
-  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-  const auto stream = box.Take();
-  EXPECT_THAT(Exchange("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
-              StartsWith("HTTP/1.1 503"));
-  stream->Close();
-  client.ReadAll();
-}
-
-TEST_F(HttpServerTest, StreamsToHttp10WithoutChunks) {
-  StreamBox box;
-  Start([&](const ServerRequest&) { return box.Answer(); });
-  RawClient client(server_->port());
-  client.Send("GET / HTTP/1.0\r\n\r\n");
-  const auto stream = box.Take();
-  EXPECT_TRUE(stream->Write("plain"));
-  stream->Close();
-  EXPECT_THAT(client.ReadAll(), EndsWith("\r\n\r\nplain"));
-}
-
-TEST_F(HttpServerTest, AStreamNoticesThatItsReaderLeft) {
-  StreamBox box;
-  Start([&](const ServerRequest&) { return box.Answer(); });
-  RawClient client(server_->port());
-  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-  const auto stream = box.Take();
-  client.Close();
-  while (stream->Write("x")) std::this_thread::yield();
-}
-
-TEST_F(HttpServerTest, ASlowReaderIsGivenUp) {
-  StreamBox box;
-  Start([&](const ServerRequest&) { return box.Answer(); }, {.max_stream_backlog = 100'000});
-  RawClient client(server_->port());
-  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-  const auto stream = box.Take();
-  const std::string piece(10'000, 'x');
-  // The kernel takes a few megabytes of it; the rest is bounded.
-  size_t written = 0;
-  while (stream->Write(piece)) ASSERT_LT(++written, 10'000u);
-  EXPECT_FALSE(stream->Write("x"));
-}
-
-// Pieces of a megabyte each, so many of them; says when it is let go of.
-class Pieces {
- public:
-  explicit Pieces(size_t count) : left_(count) {}
-  void Give(std::shared_ptr<ServerStream> stream) {
-    const std::shared_ptr<void> held(nullptr, [this](void*) {
-      const std::lock_guard lock(mutex_);
-      let_go_ = true;
-      wake_.notify_all();
-    });
-    stream->WriteFrom([this, held](std::string& piece) {
-      if (left_ == 0) return;
-      --left_;
-      ++asked_;
-      piece.append(1'000'000, 'x');
-    });
-  }
-  void WaitUntilLetGo() {
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, [this] { return let_go_; });
-  }
-  size_t asked() const { return asked_; }  // when it has been let go of
-
- private:
-  size_t left_;
-  size_t asked_ = 0;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool let_go_ = false;
-};
-
-TEST_F(HttpServerTest, AnAnswerOfAnySizeComesAtTheReadersSpeed) {
-  Pieces pieces(50);
-  Start([&](const ServerRequest&) {
-    return ServerResponse{.stream = [&](auto stream) { pieces.Give(std::move(stream)); }};
-  });
-  const std::string answer = Exchange("GET / HTTP/1.0\r\n\r\n");
-  const std::string body = answer.substr(answer.find("\r\n\r\n"));
-  EXPECT_EQ(std::ranges::count(body, 'x'), 50'000'000);
-  pieces.WaitUntilLetGo();
-}
-
-TEST_F(HttpServerTest, WhatNobodyReadsIsNotMade) {
-  Pieces pieces(1'000);
-  Start([&](const ServerRequest&) {
-    return ServerResponse{.stream = [&](auto stream) { pieces.Give(std::move(stream)); }};
-  });
-  RawClient client(server_->port());
-  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-  client.ReadUntil("xxxx");
-  client.Close();
-  pieces.WaitUntilLetGo();
-  EXPECT_LT(pieces.asked(), 100U);  // what the kernel takes
-}
-
-TEST_F(HttpServerTest, AnAnswerThatIsStoppedInTheMiddleDoesNotLookWhole) {
-  Pieces pieces(1'000);
-  Start([&](const ServerRequest&) {
-    return ServerResponse{.stream = [&](auto stream) { pieces.Give(std::move(stream)); }};
-  });
-  RawClient client(server_->port());
-  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-  client.ReadUntil("xxxx");
-  std::thread stops([&] { server_->Stop(); });
-  EXPECT_THAT(client.ReadAll(), Not(EndsWith("0\r\n\r\n")));
-  stops.join();
 }
 
 TEST_F(HttpServerTest, StopEndsIdleConnectionsAndStreamsAtOnce) {

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   yaml::Problems problems;
   const auto config =
       provider::ParseProviderConfig(std::string_view(reinterpret_cast<const char*>(data), size),
-                               "dir/config.yaml", getenv, read, problems);
+                                    "dir/config.yaml", getenv, read, problems);
   for (const auto& problem : problems.all())
     CHECK(problem.place.line > 0 && !problem.ToString().empty());
   if (!config.ok()) return 0;

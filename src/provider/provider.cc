@@ -20,8 +20,6 @@
 namespace coppice::provider {
 namespace {
 
-constexpr char kMetricPrefix[] =
-    "autoscaler_cloudscale_";  // the Go provider's, so that dashboards go on
 constexpr char kDefaultMetricsAddr[] = ":9090";
 constexpr size_t kParallelCloudCalls = 10;
 // An autoscaler does nothing else while it waits for an order. What the cloud refuses it refuses
@@ -118,18 +116,19 @@ Status Provider::State::Open() {
 }
 
 Status Provider::State::OpenGrpc() {
+  const std::string metric_prefix = cloud->MetricPrefix() + "_";
   std::vector<grpc::Service> services;
   services.push_back(
       grpc::Intercept(rpc::NodeGroupService(*groups), {.clock = context.clock,
                                                        .log = context.log,
                                                        .metrics = context.metrics,
-                                                       .metric_prefix = kMetricPrefix}));
+                                                       .metric_prefix = metric_prefix}));
   grpc::ServerOptions server_options{.listen = config.listen,
                                      .certificates = certificates,
                                      .insecure = options.insecure,
                                      .max_connection_age = options.max_connection_age,
                                      .metrics = &context.metrics,
-                                     .metric_prefix = kMetricPrefix};
+                                     .metric_prefix = metric_prefix};
   if (config.tls) server_options.allowed_clients = config.tls->allowed_client_names;
   server = TRY(grpc::Server::Start(std::move(server_options), std::move(services), *call_workers,
                                    context.clock, context.log));

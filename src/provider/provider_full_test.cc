@@ -116,8 +116,8 @@ TEST_F(ProviderTest, ServesGroupsHealthAndMetrics) {
   EXPECT_EQ(Get(*provider, "/nothing").status, 404);
   const std::string metrics = Get(*provider, "/metrics").body;
   EXPECT_THAT(metrics,
-              HasSubstr("autoscaler_cloudscale_node_group_target_size{node_group=\"web\"} 2"));
-  EXPECT_THAT(metrics, HasSubstr("autoscaler_cloudscale_grpc_requests_total"));
+              HasSubstr("coppice_provider_node_group_target_size{node_group=\"web\"} 2"));
+  EXPECT_THAT(metrics, HasSubstr("coppice_provider_grpc_requests_total"));
   EXPECT_THAT(lines(), HasSubstr("\"audit\":\"increase\""));
 }
 
@@ -222,7 +222,7 @@ TEST_F(ProviderTest, AnIncreaseIsAnsweredInTimeAndStopWaitsForTheRest) {
         MUST(Ask<pb::NodeGroupTargetSizeResponse>("NodeGroupTargetSize", target)).targetsize(), 3);
     EXPECT_OK(provider->Stop());
     EXPECT_THAT(metrics_.Render(),
-                HasSubstr("autoscaler_cloudscale_node_group_current_size{node_group=\"web\"} 3"));
+                HasSubstr("coppice_provider_node_group_current_size{node_group=\"web\"} 3"));
   }
 }
 

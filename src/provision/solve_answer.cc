@@ -126,7 +126,10 @@ void SolveRun::AddDaemonRequests(const Claim& claim, model::ResourceList& reques
   std::optional<model::ResourceList> least;
   for (const DaemonGroup& group : claim.from->daemons) {
     if (!Overlap(group.types, claim.types)) continue;
-    least = least ? Least(*least, group.overhead) : group.overhead;
+    // The peer begins anew whenever nothing is left, so that a group without daemon sets only
+    // counts if another one came before it.
+    const bool begins = !least || (world_.options.upstream_exact && least->empty());
+    least = begins ? group.overhead : Least(*least, group.overhead);
   }
   if (least) AddResources(requests, *least);
 }

@@ -151,14 +151,17 @@ bool SolverWorld::Runs(Daemon& daemon, const ClaimTemplate& on, size_t type) {
 }
 
 void SolverWorld::GroupTypes(ClaimTemplate& made, std::vector<Daemon>& daemons) {
-  std::map<std::vector<size_t>, Bits> by_daemons;
+  // In the order in which their first types come.
+  std::vector<std::pair<std::vector<size_t>, Bits>> by_daemons;
   ForEachBit(made.types, [&](size_t type) {
     std::vector<size_t> running;
     for (size_t at = 0; at < daemons.size(); ++at) {
       if (Runs(daemons[at], made, type)) running.push_back(at);
     }
-    auto& types = by_daemons.try_emplace(running, NoBits(made.catalog->size())).first->second;
-    SetBit(types, type);
+    auto group = std::ranges::find(by_daemons, running, [](const auto& one) { return one.first; });
+    if (group == by_daemons.end())
+      group = by_daemons.insert(group, {running, NoBits(made.catalog->size())});
+    SetBit(group->second, type);
   });
   for (auto& [running, types] : by_daemons) {
     DaemonGroup& group = made.daemons.emplace_back();

@@ -90,40 +90,4 @@ std::string_view ToString(Unremovable reason) {
   return "Unknown";
 }
 
-std::string_view ToString(ChangeKind kind) {
-  switch (kind) {
-    case ChangeKind::kLowerRequest:
-      return "LowerRequest";
-    case ChangeKind::kTolerate:
-      return "Tolerate";
-    case ChangeKind::kAllowLabel:
-      return "AllowLabel";
-    case ChangeKind::kDropLabelDemand:
-      return "DropLabelDemand";
-    case ChangeKind::kDropHostPorts:
-      return "DropHostPorts";
-    case ChangeKind::kRaiseSkew:
-      return "RaiseSkew";
-    case ChangeKind::kDropSpread:
-      return "DropSpread";
-    case ChangeKind::kDropAffinity:
-      return "DropAffinity";
-    case ChangeKind::kDropAntiAffinity:
-      return "DropAntiAffinity";
-    case ChangeKind::kDropVolume:
-      return "DropVolume";
-    case ChangeKind::kRaiseMaxSize:
-      return "RaiseMaxSize";
-    case ChangeKind::kRaiseNodesTotal:
-      return "RaiseNodesTotal";
-    case ChangeKind::kRaiseLimit:
-      return "RaiseLimit";
-    case ChangeKind::kRaiseMaxPods:
-      return "RaiseMaxPods";
-    case ChangeKind::kWait:
-      return "Wait";
-  }
-  return "Unknown";
-}
-
 }  // namespace coppice::report

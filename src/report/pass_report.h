@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "model/change.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "model/verdict.h"
@@ -39,38 +40,8 @@ struct GroupResize {
   friend bool operator==(const GroupResize&, const GroupResize&) = default;
 };
 
-// One thing that would have to be otherwise for a group to take a pod: as data, so that it can be
-// applied and tried, and as a clause that goes on after "if".
-enum class ChangeKind {
-  // Of the pod.
-  kLowerRequest,      // of resource `subject`, by `amount` (cpu in thousandths)
-  kTolerate,          // the taint `subject`=`value`:`effect`
-  kAllowLabel,        // its node selector or affinity lets label `subject` be `value`
-  kDropLabelDemand,   // its node selector or affinity asks nothing of label `subject`
-  kDropHostPorts,     // it uses no host ports
-  kRaiseSkew,         // spread over `subject` allows a skew of `amount`
-  kDropSpread,        // spread over `subject` is no more than a wish
-  kDropAffinity,      // it need not be near the pods of its term for `subject`
-  kDropAntiAffinity,  // it may be near them
-  kDropVolume,        // without the volume `subject`
-  // Of the group or of the cluster's limits.
-  kRaiseMaxSize,     // of the group, to `amount`
-  kRaiseNodesTotal,  // --max-nodes-total, to `amount`
-  kRaiseLimit,       // of resource `subject` in the whole cluster, by `amount`
-  kRaiseMaxPods,     // pods per node of the group, by `amount`
-  kWait,             // until the group may be asked again: `amount` in nanoseconds, 0: unknown
-};
-std::string_view ToString(ChangeKind kind);  // "LowerRequest", ...
-
-struct Change {
-  ChangeKind kind = ChangeKind::kLowerRequest;
-  std::string subject = {};
-  std::string value = {};
-  std::string effect = {};
-  int64_t amount = 0;
-  std::string text = {};  // "its request of cpu were 500m smaller"
-  friend bool operator==(const Change&, const Change&) = default;
-};
+using model::Change;
+using model::ChangeKind;
 
 // What keeps a group from taking a kind of pods: all these changes together, tried out.
 struct NearMiss {

@@ -54,6 +54,7 @@ class WatchedCloud final : public cloud::Cloud {
     return behind_->Extra(group);
   }
   std::string GpuLabel() const override { return behind_->GpuLabel(); }
+  std::string MetricPrefix() const override { return behind_->MetricPrefix(); }
 
  private:
   void Mark(cloud::Machine& machine) const;

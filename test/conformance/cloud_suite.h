@@ -7,6 +7,8 @@
 //     ProviderId AnUnknownId();    // well-formed, of no machine
 //     void Settle();               // time passes until lists show everything and machines are up
 //   };
+//     // Only if the cloud cannot be asked for a name, and a repeated order may be bought twice:
+//     static constexpr bool kCallerLooks = true;
 //   INSTANTIATE_TYPED_TEST_SUITE_P(MyCloud, CloudSuite, MyCloudUnderTest);
 //
 // (within namespace coppice::conformance). A fresh object per test.
@@ -47,6 +49,10 @@ class CloudSuite : public testing::Test {
     return names;
   }
 
+  static constexpr bool kCallerLooks = [] {
+    if constexpr (requires { UnderTest::kCallerLooks; }) return UnderTest::kCallerLooks;
+    return false;
+  }();
   UnderTest under_test_;
 };
 TYPED_TEST_SUITE_P(CloudSuite);
@@ -156,12 +162,59 @@ TYPED_TEST_P(CloudSuite, MalformedIdsAreNotOurs) {
   }
 }
 
+// An order whose answer was lost is repeated under its name, at once or after a restart.
+TYPED_TEST_P(CloudSuite, ARepeatedOrderIsBoughtOnce) {
+  const auto spec = this->Spec("workers-00000001");
+  const auto first = MUST(this->cloud().Create(spec, this->Soon()));
+  size_t bought = 1;
+  for (const bool settled : {false, true}) {
+    if (settled) this->under_test_.Settle();
+    const auto again = this->cloud().Create(spec, this->Soon());
+    if (this->kCallerLooks && again.ok() && again->id != first.id) {
+      ++bought;  // the caller's list has to show it, below
+      continue;
+    }
+    EXPECT_TRUE(again.ok() ? again->id == first.id : again.code() == Code::kAlreadyExists)
+        << "two machines for one name, or no word about the one that is there: "
+        << (again.ok() ? again->id : again.status().ToString());
+  }
+  this->under_test_.Settle();
+  EXPECT_EQ(this->Names(this->Listed({{cloud::kClusterTag, "conformance"}})),
+            std::vector<std::string>(bought, spec.name))
+      << "whoever looks for the name in a list has to find all of it";
+}
+
+TYPED_TEST_P(CloudSuite, TheNameOfAMachineThatIsGoneIsFreeAgain) {
+  const auto spec = this->Spec("workers-00000001");
+  const auto first = MUST(this->cloud().Create(spec, this->Soon()));
+  this->under_test_.Settle();
+  EXPECT_OK(this->cloud().Delete(first.id, this->Soon()));
+  this->under_test_.Settle();
+  const auto second = MUST(this->cloud().Create(spec, this->Soon()));
+  EXPECT_NE(second.id, first.id);
+  this->under_test_.Settle();
+  EXPECT_EQ(this->Listed({{cloud::kClusterTag, "conformance"}}).size(), 1u);
+}
+
+TYPED_TEST_P(CloudSuite, ValidateTakesWhatCanBeOrderedAndRefusesAnUnknownFlavor) {
+  const auto spec = this->Spec("workers-00000001");
+  cloud::GroupConfig group{
+      .name = "workers", .flavor = spec.flavor, .image = spec.image, .zone = spec.zone};
+  EXPECT_THAT(MUST(this->cloud().Validate(group, this->Soon())), testing::IsEmpty());
+  group.flavor = "no-such-flavor";
+  const auto mistakes = MUST(this->cloud().Validate(group, this->Soon()));
+  ASSERT_EQ(mistakes.size(), 1u);
+  EXPECT_THAT(mistakes[0], testing::HasSubstr("no-such-flavor"));
+}
+
 REGISTER_TYPED_TEST_SUITE_P(CloudSuite, ListsNothingBeforeAnythingIsCreated,
                             CreateAnswersWithIdNameAndTagsOfTheOrder,
                             ListShowsWhatWasCreatedWithTheSameIdAndTags, ListFiltersByAllTags,
                             ManyMachinesHaveDifferentIdsAndAreAllListed,
                             DeleteEndsOneMachineAndLeavesTheOthers, DeletingWhatIsGoneIsNotFound,
                             AnUnknownFlavorIsTheOrdersFault,
-                            FlavorsAreCompleteAndContainWhatCanBeOrdered, MalformedIdsAreNotOurs);
+                            FlavorsAreCompleteAndContainWhatCanBeOrdered, MalformedIdsAreNotOurs,
+                            ARepeatedOrderIsBoughtOnce, TheNameOfAMachineThatIsGoneIsFreeAgain,
+                            ValidateTakesWhatCanBeOrderedAndRefusesAnUnknownFlavor);
 
 }  // namespace coppice::conformance

@@ -62,12 +62,12 @@ class ExpanderE2eTest : public testing::Test {
     return GroupsOf(client->Narrow(set.options(), around));
   }
   expand::ExpanderContext Context() {
-    return {.clock = clock_,
-            .rng = rng_,
-            .log = log_,
-            .metrics = metrics_,
-            .grpc_url = address_,
-            .grpc_cert = dir_.At("ca.crt")};
+    return {
+        .clock = clock_,
+        .rng = rng_,
+        .log = log_,
+        .metrics = metrics_,
+        .settings = {{"grpc-expander-url", address_}, {"grpc-expander-cert", dir_.At("ca.crt")}}};
   }
 
   SystemClock clock_;
@@ -186,7 +186,7 @@ TEST_F(ExpanderE2eTest, AHundredMegabytesAreAQuestionLikeAnyOther) {
   ASSERT_GT(bytes.size(), 90U << 20);
   ASSERT_LT(bytes.size(), rpc::kExpanderMessageBytes);
   expand::ExpanderContext context = Context();
-  context.grpc_timeout = std::chrono::seconds(60);  // a busy machine is not the point here
+  context.settings["grpc-expander-timeout"] = "1m";  // a busy machine is not the point here
   const auto client = MUST(expanders_.Make("grpc", context));
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(GroupsOf(client->Narrow({&options[0], &options[1]}, {})), ElementsAre("b"))

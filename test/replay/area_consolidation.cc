@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -178,6 +179,41 @@ class MethodCheck {
     return Canonical(ReadResources(replacement, "requests"));
   }
 
+  // What a text says, whatever the order of the pods in it: the peer walks a map. Of more than five
+  // pods it names any five.
+  static std::string Ordered(const std::string& text) {
+    static const std::regex kHost("hostname-placeholder-[0-9]+");
+    static const std::regex kPod("[^ /]+/[^ /]+ => ");
+    const std::string named = std::regex_replace(text, kHost, "hostname-placeholder");
+    const size_t others = named.find("  and ");
+    if (others != std::string::npos)
+      return named.substr(0, named.find(", ")) + named.substr(others);
+    std::sregex_iterator pod(named.begin(), named.end(), kPod);
+    if (pod == std::sregex_iterator()) return named;
+    std::string ordered = named.substr(0, static_cast<size_t>(pod->position()));
+    std::set<std::string> parts;
+    while (pod != std::sregex_iterator()) {
+      const auto from = static_cast<size_t>(pod->position());
+      ++pod;
+      const size_t to =
+          pod == std::sregex_iterator() ? named.size() : static_cast<size_t>(pod->position());
+      parts.insert(named.substr(from, to - from));
+    }
+    for (const std::string& part : parts) ordered += part;
+    return ordered;
+  }
+
+  // In which order single-node consolidation looks at pools is chance with the peer, and its events
+  // are those of several runs: once it has found a command, other pools may have been looked at.
+  bool MayBeUnseen(const provision::MethodAnswer& answer, const std::string& node) const {
+    if (name_ != "singleNode" || answer.commands.empty()) return false;
+    const auto found = std::ranges::find_if(answer.candidates, [&](const auto& candidate) {
+      return world_.solver.nodes[candidate.machine].name() == node;
+    });
+    return found != answer.candidates.end() &&
+           found->pool_name() != answer.commands[0].candidates[0].pool_name();
+  }
+
   // Of texts that walk a map the peer has several; any of them will do, but nothing else.
   void CompareEvents(const provision::MethodAnswer& answer) {
     std::map<std::string, std::set<std::string>> ours;
@@ -188,14 +224,17 @@ class MethodCheck {
       }
       if (world_.solver.nodes[*event.machine].node == nullptr) continue;
       ours[world_.solver.nodes[*event.machine].node->metadata.name].insert(
-          std::string(provision::ToString(event.kind)) + ": " + event.text);
+          Ordered(std::string(provision::ToString(event.kind)) + ": " + event.text));
     }
     const Json theirs = expect_.value("nodeEvents", Json::object());
     for (const auto& [node, texts] : theirs.items()) {
-      if (!ours.contains(node)) Differs("events of " + node, texts, Json());
+      if (!ours.contains(node) && !MayBeUnseen(answer, node)) {
+        Differs("events of " + node, texts, Json());
+      }
     }
     for (const auto& [node, texts] : ours) {
-      const auto recorded = TextSet(theirs, node.c_str());
+      std::set<std::string> recorded;
+      for (const std::string& text : TextSet(theirs, node.c_str())) recorded.insert(Ordered(text));
       const bool known = std::ranges::includes(recorded, texts);
       if (!known) Differs("events of " + node, Json(recorded), Json(texts));
     }

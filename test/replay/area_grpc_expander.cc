@@ -187,8 +187,8 @@ void grpc_expander(const Json& c, Report& report) {
                                         .rng = rng,
                                         .log = log,
                                         .metrics = metrics,
-                                        .grpc_url = recorder.address(),
-                                        .grpc_cert = recorder.ca()};
+                                        .settings = {{"grpc-expander-url", recorder.address()},
+                                                     {"grpc-expander-cert", recorder.ca()}}};
   const auto client = MUST(ThePlugins().expanders.Make("grpc", context));
   expand::Surroundings around;
   around.templates = options.templates;

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "batch/plugin.h"
 #include "batch/session.h"
+#include "plugins/batch/resourcequota/go_text.h"
 
 namespace coppice::batch::resourcequota {
 namespace {
@@ -69,11 +70,12 @@ class ResourceQuotas final : public Plugin, public JobEnqueueable, public JobEnq
       if (hard && amount.Compare(*hard) > 0) exceeded[name] = amount;
     }
     if (exceeded.empty()) return true;
+    const auto shown = session_->upstream_exact() ? GoText : Shown;
     session_->RecordGroupEvent(
         job, "Normal", "Unschedulable",
         fmt::format("resource quota insufficient, requested: {}, used: {}, limited: {}",
-                    Shown(Masked(asked, exceeded)), Shown(Masked(quota.used, exceeded)),
-                    Shown(Masked(quota.hard, exceeded))));
+                    shown(Masked(asked, exceeded)), shown(Masked(quota.used, exceeded)),
+                    shown(Masked(quota.hard, exceeded))));
     return false;
   }
 

@@ -41,6 +41,8 @@ class CloudscaleCloud final : public cloud::Cloud {
   }
   // The constant of the Go provider; operators put it on their GPU nodes.
   std::string GpuLabel() const override { return "cloudscale.ch/gpu-node"; }
+  // The Go provider's, so that dashboards go on.
+  std::string MetricPrefix() const override { return "autoscaler_cloudscale"; }
 
  private:
   Result<std::optional<cloud::Machine>> FindByName(const cloud::MachineSpec& spec,

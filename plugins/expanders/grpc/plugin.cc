@@ -13,6 +13,7 @@
 #include "expand/expander.h"
 #include "grpc/channel.h"
 #include "plugins/expanders/grpc/answer.h"
+#include "plugins/expanders/grpc/options.h"
 #include "plugins/expanders/grpc/target.h"
 #include "rpc/expander_messages.h"
 
@@ -37,12 +38,12 @@ std::string Some(const std::vector<std::string>& ids) {
 
 class GrpcExpander final : public expand::Expander {
  public:
-  GrpcExpander(const expand::ExpanderContext& context, std::string target,
+  GrpcExpander(const expand::ExpanderContext& context, const Options& options, std::string target,
                std::shared_ptr<coppice::grpc::CertificateStore> certificates)
       : clock_(context.clock),
         log_(context.log),
-        timeout_(context.grpc_timeout),
-        era_(context.grpc_legacy_fields ? rpc::Era::kBoth : rpc::Era::kBytes),
+        timeout_(options.timeout),
+        era_(options.legacy_fields ? rpc::Era::kBoth : rpc::Era::kBytes),
         channel_({.address = std::move(target),
                   .certificates = std::move(certificates),
                   .max_message_bytes = rpc::kExpanderMessageBytes,
@@ -126,18 +127,19 @@ class GrpcExpander final : public expand::Expander {
 };
 
 Result<std::unique_ptr<expand::Expander>> Make(const expand::ExpanderContext& context) {
-  if (context.grpc_cert.empty()) {
+  const Options options = TRY(OptionsFrom(context.settings));
+  if (options.cert.empty()) {
     return InvalidArgument(
         "--grpc-expander-cert is not set; give the PEM file with the authority of the expander's "
         "certificate, for it is spoken to over TLS only");
   }
-  std::string target = TRY(TargetOf(context.grpc_url));
+  std::string target = TRY(TargetOf(options.url));
   auto certificates =
       TRY(coppice::grpc::CertificateStore::Open(
-              {.ca_file = context.grpc_cert, .parts = coppice::grpc::TlsParts::kTrust}, context.log)
+              {.ca_file = options.cert, .parts = coppice::grpc::TlsParts::kTrust}, context.log)
               .Context("--grpc-expander-cert"));
   return std::unique_ptr<expand::Expander>(
-      std::make_unique<GrpcExpander>(context, std::move(target), std::move(certificates)));
+      std::make_unique<GrpcExpander>(context, options, std::move(target), std::move(certificates)));
 }
 
 }  // namespace

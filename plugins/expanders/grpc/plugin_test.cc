@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "base/go_duration.h"
 #include "base/pool.h"
 #include "expand/chain.h"
 #include "expander.pb.h"
@@ -179,9 +180,9 @@ class GrpcExpanderTest : public testing::Test {
             .rng = rng_,
             .log = log_,
             .metrics = metrics_,
-            .grpc_url = url,
-            .grpc_cert = ca,
-            .grpc_timeout = timeout};
+            .settings = {{"grpc-expander-url", url},
+                         {"grpc-expander-cert", ca},
+                         {"grpc-expander-timeout", FormatGoDuration(timeout)}}};
   }
 
   std::vector<std::string> Left(expand::Expander& client) {
@@ -245,7 +246,7 @@ TEST_F(GrpcExpanderTest, AnOldServerIsSentTheOldFieldsToo) {
     return Answering({"a"})(call);
   });
   expand::ExpanderContext context = Context(peer.address(), peer.ca());
-  context.grpc_legacy_fields = true;
+  context.settings["grpc-expander-legacy-fields"] = "true";
   expand::ExpanderRegistry registry("expander");
   expanders::grpc::Register(registry);
   EXPECT_THAT(Left(*MUST(registry.Make("grpc", context))), ElementsAre("a"));
@@ -405,6 +406,11 @@ TEST_F(GrpcExpanderTest, RefusesToStartWithoutUrlOrCertificate) {
   EXPECT_THAT(why("", peer.ca()), HasSubstr("--grpc-expander-url is not set"));
   EXPECT_THAT(why("host:1", ""), HasSubstr("--grpc-expander-cert is not set"));
   EXPECT_THAT(why("host:1", "/does/not/exist.pem"), HasSubstr("/does/not/exist.pem"));
+  for (const char* setting : {"grpc-expander-timeout", "grpc-expander-legacy-fields"}) {
+    expand::ExpanderContext context = Context(peer.address(), peer.ca());
+    context.settings[setting] = "soon";
+    EXPECT_THAT(registry.Make("grpc", context).status().message(), HasSubstr(setting));
+  }
 }
 
 // The whole way that a decision takes: off the thread, fallen back, the next expander decides.
@@ -463,8 +469,8 @@ struct GrpcUnderTest {
     peer = std::make_unique<Peer>(service.methods.at(0).handler);
   }
   std::unique_ptr<expand::Expander> Make(expand::ExpanderContext context) {
-    context.grpc_url = peer->address();
-    context.grpc_cert = peer->ca();
+    context.settings["grpc-expander-url"] = peer->address();
+    context.settings["grpc-expander-cert"] = peer->ca();
     expand::ExpanderRegistry registry("expander");
     expanders::grpc::Register(registry);
     return MUST(registry.Make("grpc", context));

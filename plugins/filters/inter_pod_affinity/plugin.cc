@@ -152,6 +152,30 @@ Status CheckPreferred(const model::PodAffinity& affinity) {
   return Status::Ok();
 }
 
+std::vector<model::ChangeSet> ForPodAffinity(const model::Pod& pod) {
+  std::vector<model::ChangeSet> ways;
+  model::ChangeSet all;
+  const auto propose = [&](const std::optional<model::PodAffinity>& affinity,
+                           model::ChangeKind kind, std::string_view clause) {
+    if (!affinity) return;
+    for (const auto& term : affinity->required) {
+      model::Change drop{.kind = kind,
+                         .subject = term.topology_key,
+                         .text = std::string(clause) + term.topology_key};
+      if (std::ranges::find(all, drop) != all.end()) continue;
+      ways.push_back({drop});
+      all.push_back(std::move(drop));
+    }
+  };
+  if (!pod.spec.affinity) return {};
+  propose(pod.spec.affinity->pod_affinity, model::ChangeKind::kDropAffinity,
+          "it did not need the pods of its affinity in the same ");
+  propose(pod.spec.affinity->pod_anti_affinity, model::ChangeKind::kDropAntiAffinity,
+          "it could bear the pods of its anti-affinity in the same ");
+  if (all.size() > 1) ways.push_back(std::move(all));
+  return ways;
+}
+
 class InterPodAffinity final : public fit::StateFilter {
  public:
   fit::Preparation Prepare(const cluster::PodView& pod,
@@ -176,6 +200,11 @@ class InterPodAffinity final : public fit::StateFilter {
       return no_terms ? fit::Preparation::Skip().ForSpec() : fit::Preparation::Skip().ForKind();
     }
     return fit::Preparation::Ask(std::make_unique<Neighbours>(*plan, counters, against, refusals_));
+  }
+
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod& pod,
+                                           const model::Node&) const override {
+    return ForPodAffinity(pod);
   }
 
  private:

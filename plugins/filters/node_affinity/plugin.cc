@@ -96,6 +96,56 @@ class SingleNodes final : public fit::NodeCheck {
   const Refusals& refusals_;
 };
 
+// What would make one condition on labels true: another value allowed, or the condition dropped.
+model::Change RelaxLabel(const std::string& key, std::string_view operator_,
+                         const model::Node& node) {
+  const std::string* has = node.metadata.labels.Find(key);
+  if (has != nullptr && (operator_ == "In" || operator_ == "NotIn")) {
+    return {.kind = model::ChangeKind::kAllowLabel,
+            .subject = key,
+            .value = *has,
+            .text = key + "=" + *has + " were allowed"};
+  }
+  const std::string text = operator_ == "DoesNotExist" ? "it did not mind the label " + key
+                                                       : "it did not ask for the label " + key;
+  return {.kind = model::ChangeKind::kDropLabelDemand, .subject = key, .text = text};
+}
+
+bool Holds(const model::NodeSelectorRequirement& expression, const model::Node& node) {
+  return model::CompiledNodeTerm({.match_expressions = {expression}})
+      .Matches(node.metadata.labels, "");
+}
+
+std::vector<model::ChangeSet> ForLabels(const model::Pod& pod, const model::Node& node) {
+  model::ChangeSet selector;
+  for (const auto& [key, value] : pod.spec.node_selector) {
+    const std::string* has = node.metadata.labels.Find(key);
+    if (has == nullptr || *has != value) selector.push_back(RelaxLabel(key, "In", node));
+  }
+  std::vector<model::ChangeSet> ways;
+  if (pod.spec.affinity && pod.spec.affinity->node_affinity &&
+      pod.spec.affinity->node_affinity->required) {
+    bool holds = false;
+    for (const auto& term : pod.spec.affinity->node_affinity->required->node_selector_terms) {
+      model::ChangeSet way = selector;
+      for (const auto& expression : term.match_expressions) {
+        if (Holds(expression, node)) continue;
+        model::Change change = RelaxLabel(expression.key, expression.operator_, node);
+        if (std::ranges::find(way, change) == way.end()) way.push_back(std::move(change));
+      }
+      holds = holds || (way.size() == selector.size() && !term.match_expressions.empty());
+      // A term that wants machines by their names is not for new ones.
+      if (term.match_fields.empty()) ways.push_back(std::move(way));
+    }
+    if (holds) ways = {selector};
+  } else {
+    ways.push_back(selector);
+  }
+  std::erase_if(ways, [](const model::ChangeSet& way) { return way.empty(); });
+  std::ranges::sort(ways, {}, &model::ChangeSet::size);
+  return ways;
+}
+
 class NodeAffinity final : public fit::ShapeFilter {
  public:
   explicit NodeAffinity(const fit::SchedulerConfig& config) {
@@ -128,6 +178,11 @@ class NodeAffinity final : public fit::ShapeFilter {
     if (added_ && !added_->Matches(node.labels, "")) return refusals_.added;
     const model::RequiredNodeAffinity demand(pod.node_selector, pod.affinity);
     return demand.Matches(node.labels, "") ? model::Verdict::Yes() : refusals_.pod;
+  }
+
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod& pod,
+                                           const model::Node& node) const override {
+    return ForLabels(pod, node);
   }
 
  private:

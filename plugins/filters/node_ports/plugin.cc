@@ -3,8 +3,10 @@
 // 0.0.0.0 is every address; "::" is an ordinary one, as kube-scheduler has it.
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
+#include "base/strings.h"
 #include "fit/filter.h"
 
 namespace coppice::filters::node_ports {
@@ -46,6 +48,19 @@ class FreePorts final : public fit::NodeCheck {
   model::Verdict refusal_;
 };
 
+std::vector<model::ChangeSet> ForPorts(const model::Pod& pod) {
+  std::vector<std::string> ports;
+  for (const model::Container& container : pod.spec.containers) {
+    for (const auto& port : container.ports) {
+      if (port.host_port > 0) ports.push_back(std::to_string(port.host_port));
+    }
+  }
+  if (ports.empty()) return {};
+  return {{{.kind = model::ChangeKind::kDropHostPorts,
+            .text = "it did not use the host port" + std::string(ports.size() > 1 ? "s " : " ") +
+                    Join(ports, ", ")}}};
+}
+
 class NodePorts final : public fit::StateFilter {
  public:
   fit::Preparation Prepare(const cluster::PodView& pod,
@@ -54,6 +69,11 @@ class NodePorts final : public fit::StateFilter {
     return fit::Preparation::Ask(
                std::make_unique<FreePorts>(pod.spec.host_ports, snapshot, refusal_))
         .ForSpec();
+  }
+
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod& pod,
+                                           const model::Node&) const override {
+    return ForPorts(pod);
   }
 
  private:

@@ -66,6 +66,31 @@ class Enough final : public fit::NodeCheck {
   const cluster::ResourceColumns& columns_;
 };
 
+std::vector<model::ChangeSet> ForResources(const model::Refusal& refusal) {
+  model::ChangeSet together;
+  for (const model::Shortfall& shortfall : refusal.shortfalls) {
+    if (shortfall.what == model::kPods) {
+      const int64_t more = shortfall.missing();
+      together.push_back({.kind = model::ChangeKind::kRaiseMaxPods,
+                          .amount = more,
+                          .text = "its nodes took " + std::to_string(more) + " more pod" +
+                                  (more == 1 ? "" : "s")});
+      continue;
+    }
+    if (shortfall.missing() > shortfall.asked) return {};  // not even with nothing asked
+    const bool all = shortfall.missing() == shortfall.asked;
+    together.push_back({.kind = model::ChangeKind::kLowerRequest,
+                        .subject = shortfall.what,
+                        .amount = shortfall.missing(),
+                        .text = all ? "it asked for no " + shortfall.what
+                                    : "its request of " + shortfall.what + " were " +
+                                          model::AmountText(shortfall.what, shortfall.missing()) +
+                                          " smaller"});
+  }
+  if (together.empty()) return {};
+  return {std::move(together)};
+}
+
 class NodeResourcesFit final : public fit::StateFilter {
  public:
   explicit NodeResourcesFit(const fit::SchedulerConfig& config)
@@ -80,6 +105,11 @@ class NodeResourcesFit final : public fit::StateFilter {
     std::unique_ptr<NeedList>& needs = by_spec[pod.spec_id];
     if (!needs) needs = std::make_unique<NeedList>(NeedsOf(pod.spec_id, snapshot.resources()));
     return fit::Preparation::Ask(std::make_unique<Enough>(*needs, snapshot.resources())).ForSpec();
+  }
+
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal& refusal, const model::Pod&,
+                                           const model::Node&) const override {
+    return ForResources(refusal);
   }
 
  private:

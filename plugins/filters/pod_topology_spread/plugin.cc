@@ -89,6 +89,34 @@ class Spread final : public fit::NodeCheck {
   const Refusals& refusals_;
 };
 
+std::vector<model::ChangeSet> ForSpread(const model::Pod& pod) {
+  std::vector<model::ChangeSet> ways;
+  for (const auto& constraint : pod.spec.topology_spread_constraints) {
+    if (constraint.when_unsatisfiable != "DoNotSchedule") continue;
+    for (const int32_t more : {1, 2, 4, 8}) {
+      const int64_t skew = int64_t{constraint.max_skew} + more;
+      ways.push_back({{.kind = model::ChangeKind::kRaiseSkew,
+                       .subject = constraint.topology_key,
+                       .amount = skew,
+                       .text = "its spread over " + constraint.topology_key +
+                               " allowed a skew of " + std::to_string(skew)}});
+    }
+  }
+  model::ChangeSet all;
+  for (const auto& constraint : pod.spec.topology_spread_constraints) {
+    if (constraint.when_unsatisfiable != "DoNotSchedule") continue;
+    model::Change drop{
+        .kind = model::ChangeKind::kDropSpread,
+        .subject = constraint.topology_key,
+        .text = "its spread over " + constraint.topology_key + " were ScheduleAnyway"};
+    if (std::ranges::find(all, drop) != all.end()) continue;
+    ways.push_back({drop});
+    all.push_back(std::move(drop));
+  }
+  if (all.size() > 1) ways.push_back(std::move(all));
+  return ways;
+}
+
 class PodTopologySpread final : public fit::StateFilter {
  public:
   explicit PodTopologySpread(const fit::SchedulerConfig& config)
@@ -104,6 +132,11 @@ class PodTopologySpread final : public fit::StateFilter {
     const Plan& plan = memory.For(pod, [&](const auto& p) { return PlanFor(p, snapshot); });
     auto asked = Ask(plan, snapshot);
     return plan.constraints.empty() ? std::move(asked).ForKind() : std::move(asked);
+  }
+
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod& pod,
+                                           const model::Node&) const override {
+    return ForSpread(pod);
   }
 
  private:

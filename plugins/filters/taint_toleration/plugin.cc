@@ -13,11 +13,30 @@ namespace {
 
 constexpr std::string_view kName = "TaintToleration";
 
+std::vector<model::ChangeSet> ForTaints(const model::Pod& pod, const model::Node& node) {
+  model::ChangeSet together;
+  for (const model::Taint& taint : node.spec.taints) {
+    if (!model::KeepsOut(taint) || model::Tolerates(pod.spec.tolerations, taint)) continue;
+    together.push_back({.kind = model::ChangeKind::kTolerate,
+                        .subject = taint.key,
+                        .value = taint.value,
+                        .effect = taint.effect,
+                        .text = "it tolerated " + model::ToString(taint)});
+  }
+  if (together.empty()) return {};
+  return {std::move(together)};
+}
+
 class TaintToleration final : public fit::ShapeFilter {
  public:
   model::Verdict Check(const cluster::PodSpecShape& pod,
                        const cluster::NodeShape& node) const override {
     return model::FirstUntolerated(node.taints, pod.tolerations) ? refusal_ : model::Verdict::Yes();
+  }
+
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod& pod,
+                                           const model::Node& node) const override {
+    return ForTaints(pod, node);
   }
 
  private:

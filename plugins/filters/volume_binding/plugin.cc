@@ -165,6 +165,11 @@ class VolumeBinding final : public fit::StateFilter {
     return Sort(claims, snapshot);
   }
 
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod& pod,
+                                           const model::Node&) const override {
+    return fit::WithoutVolumes(pod);
+  }
+
  private:
   static std::string WhyUnusable(const model::Volume& volume, const std::string& name,
                                  const model::PersistentVolumeClaim* claim,

@@ -101,6 +101,11 @@ class NodeVolumeLimits final : public fit::StateFilter {
     if (!may_attach) return fit::Preparation::Skip().ForSpec();
     return fit::Preparation::Ask(std::make_unique<LimitCheck>(pod, snapshot));
   }
+
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod& pod,
+                                           const model::Node&) const override {
+    return fit::WithoutVolumes(pod);
+  }
 };
 
 }  // namespace

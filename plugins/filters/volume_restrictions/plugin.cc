@@ -103,6 +103,11 @@ class VolumeRestrictions final : public fit::StateFilter {
     return fit::Preparation::Ask(
         std::make_unique<VolumeCheck>(pod.volumes, claim_in_use, snapshot));
   }
+
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod& pod,
+                                           const model::Node&) const override {
+    return fit::WithoutVolumes(pod);
+  }
 };
 
 }  // namespace

@@ -94,6 +94,11 @@ class VolumeZone final : public fit::StateFilter {
     return fit::Preparation::Ask(std::make_unique<ZoneCheck>(std::move(demands), snapshot));
   }
 
+  std::vector<model::ChangeSet> WaysAround(const model::Refusal&, const model::Pod& pod,
+                                           const model::Node&) const override {
+    return fit::WithoutVolumes(pod);
+  }
+
  private:
   // Adds what the claim's volume demands, or says why the pod cannot be placed at all.
   static std::optional<std::string> AddDemands(const cluster::PodView& pod,

@@ -40,37 +40,23 @@ std::string NodeKey(const cloud::NodeRef& node, const std::map<std::string, std:
 Client::Client(Parts parts)
     : parts_(std::move(parts)),
       remote_(parts_.transport, parts_.clock, parts_.metrics, parts_.name),
+      config_(std::make_shared<const CloudConfig>(parts_.config)),
       picture_(std::make_shared<const Picture>(Picture{.options_defaults = parts_.group_defaults})),
       wanted_defaults_(parts_.group_defaults),
-      workers_(static_cast<size_t>(parts_.config.max_concurrent_calls), 10'000) {}
+      workers_(static_cast<size_t>(config()->max_concurrent_calls), 10'000) {}
 
 Client::~Client() = default;
 
 Result<std::unique_ptr<Client>> Client::Open(const cloud::NodeGroupsContext& context) {
-  CloudConfig config = TRY(ReadCloudConfig(context.cloud_config, context.log));
-  grpc::ChannelOptions channel{.address = config.address,
-                               .server_name = config.server_name,
-                               .max_message_bytes = config.max_message_bytes,
-                               .max_send_bytes = config.max_message_bytes};
-  if (config.tls()) {
-    const grpc::TlsFiles files{
-        .cert_file = config.cert,
-        .key_file = config.key,
-        .ca_file = config.cacert,
-        .parts = config.cert.empty() ? grpc::TlsParts::kTrust : grpc::TlsParts::kMutual};
-    channel.certificates =
-        TRY(grpc::CertificateStore::Open(files, context.log).Context(context.cloud_config));
-  } else {
-    context.log.Warning("calls to the provider are not encrypted", {{"address", config.address}});
-  }
-  const auto connection = std::make_shared<grpc::Channel>(std::move(channel), context.clock);
-  const auto call = [connection](const std::string& path, std::string_view request,
-                                 Deadline deadline) {
-    return connection->Call(path, request, deadline);
+  const std::shared_ptr<Link> link =
+      TRY(Link::Open(context.cloud_config, context.clock, context.log));
+  const auto call = [link](const std::string& path, std::string_view request, Deadline deadline) {
+    return link->Call(path, request, deadline);
   };
   return std::make_unique<Client>(
-      Parts{.config = std::move(config),
+      Parts{.config = link->config(),
             .transport = call,
+            .look = [link] { return link->Look(); },
             .clock = context.clock,
             .log = context.log,
             .metrics = context.metrics,
@@ -79,11 +65,11 @@ Result<std::unique_ptr<Client>> Client::Open(const cloud::NodeGroupsContext& con
 }
 
 Deadline Client::ReadDeadline(Deadline within) const {
-  return Deadline::In(parts_.clock, parts_.config.grpc_timeout).Earlier(within);
+  return Deadline::In(parts_.clock, config()->grpc_timeout).Earlier(within);
 }
 
 void Client::Sweep(Pieces pieces) {
-  externalgrpc::Sweep(workers_, static_cast<size_t>(parts_.config.max_concurrent_calls),
+  externalgrpc::Sweep(workers_, static_cast<size_t>(config()->max_concurrent_calls),
                       std::move(pieces));
 }
 
@@ -224,10 +210,9 @@ void Client::LearnPrices(const cloud::PriceQuestions& questions, Deadline deadli
 void Client::AskPrices(Asked<double>& prices, Method method, std::vector<Question> questions,
                        Deadline deadline) {
   if (remote_.Lacks(method)) return;
-  const Moment moment{
-      .generation = generation_,
-      .now = Now(),
-      .ttl = std::max<Duration>(parts_.config.describe_ttl, std::chrono::minutes(1))};
+  const Moment moment{.generation = generation_,
+                      .now = Now(),
+                      .ttl = std::max<Duration>(config()->describe_ttl, std::chrono::minutes(1))};
   std::set<std::string_view> seen;
   Pieces pieces;
   for (const Question& question : questions) {

@@ -34,6 +34,7 @@
 #include "cloud/published.h"
 #include "plugins/node_groups/externalgrpc/asked.h"
 #include "plugins/node_groups/externalgrpc/cloud_config.h"
+#include "plugins/node_groups/externalgrpc/link.h"
 #include "plugins/node_groups/externalgrpc/messages.h"
 #include "plugins/node_groups/externalgrpc/picture.h"
 #include "plugins/node_groups/externalgrpc/remote.h"
@@ -45,6 +46,8 @@ class Client final : public cloud::NodeGroups {
   struct Parts {
     CloudConfig config;
     Remote::Transport transport;
+    // Asked at the start of every Refresh: another configuration, if there is one. Null: it stays.
+    std::function<std::optional<CloudConfig>()> look = nullptr;
     Clock& clock;
     const Log& log;
     Metrics& metrics;
@@ -68,7 +71,7 @@ class Client final : public cloud::NodeGroups {
   Result<std::shared_ptr<const model::Node>> Template(std::string_view group) override;
   Result<std::optional<cloud::ScalingOptions>> Options(
       std::string_view group, const cloud::ScalingOptions& defaults) override;
-  bool OrdersMayOverlap(std::string_view) override { return parts_.config.overlapping_orders; }
+  bool OrdersMayOverlap(std::string_view) override { return config()->overlapping_orders; }
   Status Increase(std::string_view group, int delta, Deadline deadline) override;
   Status IncreaseAtomically(std::string_view group, int delta, Deadline deadline) override;
   Status Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes,
@@ -142,8 +145,11 @@ class Client final : public cloud::NodeGroups {
                Deadline deadline);
   void ChangeGroup(const std::string& remote_id, const std::function<void(GroupView&)>& change);
 
+  std::shared_ptr<const CloudConfig> config() const { return config_.Load(); }
+
   const Parts parts_;
   Remote remote_;
+  cloud::Published<CloudConfig> config_;  // as last read
   std::atomic<uint64_t> tickets_{0};
   std::atomic<uint64_t> generation_{1};
 

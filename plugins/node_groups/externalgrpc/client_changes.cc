@@ -122,11 +122,11 @@ Status Client::LookAgainIfStale(GroupPtr& view, Deadline deadline) {
 
 Status Client::Carry(const GroupView& view, const Change& change, Deadline deadline) {
   // Some of the time is kept to look at what came of it.
-  const Duration left = deadline.at == TimePoint::max() ? parts_.config.mutation_timeout * 2
+  const Duration left = deadline.at == TimePoint::max() ? config()->mutation_timeout * 2
                                                         : deadline.Left(parts_.clock);
-  const Duration reserve = std::min(parts_.config.grpc_timeout, left / 5);
+  const Duration reserve = std::min(config()->grpc_timeout, left / 5);
   const Deadline until =
-      Deadline::In(parts_.clock, std::min(parts_.config.mutation_timeout, left - reserve));
+      Deadline::In(parts_.clock, std::min(config()->mutation_timeout, left - reserve));
   const auto answer = remote_.Call(change.method, change.request, until);
   auto attempt = AskTarget(view.remote_id, ReadDeadline(deadline));
   view.Judge(attempt);
@@ -184,7 +184,7 @@ void Client::ChangeGroup(const std::string& remote_id,
 
 Status Client::Cleanup() {
   const auto answer =
-      remote_.Call(Method::kCleanup, "", Deadline::In(parts_.clock, parts_.config.grpc_timeout));
+      remote_.Call(Method::kCleanup, "", Deadline::In(parts_.clock, config()->grpc_timeout));
   return answer.code() == Code::kUnimplemented ? Status::Ok() : answer.status();
 }
 

@@ -97,6 +97,10 @@ Status Client::RefreshNow(Deadline deadline) {
     const std::lock_guard lock(wanted_mutex_);
     state.defaults = wanted_defaults_;
   }
+  if (parts_.look) {
+    if (auto changed = parts_.look())
+      config_.Store(std::make_shared<const CloudConfig>(*std::move(changed)));
+  }
   Status status = AskForRefresh(deadline);
   if (status.ok()) status = ListGroups(state);
   if (!status.ok()) return Failed(status);
@@ -108,16 +112,15 @@ Status Client::RefreshNow(Deadline deadline) {
 
 Status Client::AskForRefresh(Deadline deadline) {
   if (remote_.Lacks(Method::kRefresh)) return Status::Ok();
-  const auto answer = remote_.Call(
-      Method::kRefresh, "", Share(parts_.clock, deadline, parts_.config.refresh_timeout, 2, 3));
+  const auto answer = remote_.Call(Method::kRefresh, "",
+                                   Share(parts_.clock, deadline, config()->refresh_timeout, 2, 3));
   // A provider without it has nothing to make fresh: what it answers is.
   return answer.code() == Code::kUnimplemented ? Status::Ok() : answer.status();
 }
 
 Status Client::ListGroups(RefreshState& state) {
-  const std::string bytes =
-      TRY(remote_.Call(Method::kNodeGroups, "",
-                       Share(parts_.clock, state.deadline, parts_.config.grpc_timeout, 1, 2)));
+  const std::string bytes = TRY(remote_.Call(
+      Method::kNodeGroups, "", Share(parts_.clock, state.deadline, config()->grpc_timeout, 1, 2)));
   Oddities oddities;
   auto listed = TRY(ReadGroups(bytes, oddities).Context(NameOf(Method::kNodeGroups)));
   NoteOddities("", oddities);
@@ -149,7 +152,7 @@ void Client::AddGroupPieces(RefreshState& state, Pieces& pieces) {
   });
   // Half of the time at most for one call: a group that hangs fails alone.
   const Duration most =
-      Share(parts_.clock, state.deadline, parts_.config.grpc_timeout, 1, 2).Left(parts_.clock);
+      Share(parts_.clock, state.deadline, config()->grpc_timeout, 1, 2).Left(parts_.clock);
   const auto until = [this, &state, most] {
     return Deadline::In(parts_.clock, most).Earlier(state.deadline);
   };
@@ -213,7 +216,7 @@ Client::Pieces Client::NewNodesOf(RefreshState& state) {
 
 void Client::AddGpuPieces(RefreshState& state, Pieces& pieces) {
   const TimePoint now = state.began;
-  const Duration ttl = parts_.config.describe_ttl;
+  const Duration ttl = config()->describe_ttl;
   if (state.before->gpu_label.Due(now, ttl) && !remote_.Lacks(Method::kGpuLabel)) {
     pieces.push_back([this, &state] {
       Attempt<std::string> attempt{.ticket = NextTicket(), .at = Now()};
@@ -236,7 +239,7 @@ void Client::AddGpuPieces(RefreshState& state, Pieces& pieces) {
 
 void Client::AddTemplatePieces(RefreshState& state, Pieces& pieces) {
   const TimePoint now = state.began;
-  const Duration ttl = parts_.config.describe_ttl;
+  const Duration ttl = config()->describe_ttl;
   const bool other_defaults = state.before->options_defaults != state.defaults;
   for (GroupAnswers& group : state.groups) {
     if (!other_defaults && group.before != nullptr && !group.before->options.Due(now, ttl))
@@ -269,7 +272,7 @@ Status Client::Publish(RefreshState& state) {
                                                : std::make_shared<GroupView>(**known);
     view->remote_id = answers.info.id;
     view->info = answers.info;
-    view->info.id = parts_.config.group_prefix + answers.info.id;
+    view->info.id = config()->group_prefix + answers.info.id;
     view->TakeInstances(answers.instances);
     view->Judge(answers.target);
     view->target.Take(answers.target);
@@ -364,9 +367,8 @@ Status Client::Failed(const Status& failure) {
   const TimePoint now = Now();
   std::string kept = "; it has never been read";
   if (current->read) kept = "; its answers of " + Ago(current->read_at, now) + " ago stay in use";
-  next->failure =
-      Status(failure.code(), "provider '" + parts_.name + "' at " + parts_.config.address + ": " +
-                                 failure.message() + kept);
+  next->failure = Status(failure.code(), "provider '" + parts_.name + "' at " + config()->address +
+                                             ": " + failure.message() + kept);
   next->attempted = true;
   for (GroupPtr& group : next->groups) {
     auto view = std::make_shared<GroupView>(*group);

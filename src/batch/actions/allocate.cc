@@ -146,13 +146,28 @@ class AllocateAction {
       task.job->task_fit_errors[task.index] = std::move(errors);
       return {};
     }
-    if (task.pod->status.nominated_node_name.empty()) {
+    if (task.pod->status.nominated_node_name.empty() && IsOneClass(task)) {
       const ClassTables::Choice choice = tables_.Choose(task);
       if (choice.node) return {.fits = true, .node = choice.node};
     }
     const auto candidates = Candidates(task, filter);
     if (candidates.empty()) return {};
     return {.fits = true, .node = ChooseForAllocate(session_, task, candidates)};
+  }
+
+  // All that its role has to place is of its class. If not, a node that has refused one kind is not
+  // asked about the other while the job is being placed: the filter's memory, which tables lack.
+  bool IsOneClass(const Task& task) {
+    if (!remembers_ || task.role.empty()) return true;
+    const auto [known, added] = one_class_.try_emplace({task.job, task.role}, true);
+    if (!added) return known->second;
+    const cluster::Snapshot& snapshot = session_.view().snapshot();
+    for (const Task* other : task.job->tasks) {
+      if (other->role != task.role || IsAllocated(other->status)) continue;
+      known->second &= other->request == task.request &&
+                       snapshot.spec_id(other->pod_index) == snapshot.spec_id(task.pod_index);
+    }
+    return known->second;
   }
 
   // The nodes that take it; if there are none, why is noted.
@@ -191,6 +206,7 @@ class AllocateAction {
   std::map<const QueueInfo*, Heap<Job*>> jobs_;
   std::map<const Job*, Worksheet> sheets_;
   ClassTables tables_;
+  std::map<std::pair<const Job*, std::string_view>, bool> one_class_;
 };
 
 }  // namespace

@@ -20,13 +20,19 @@ std::vector<const Candidate*> ByRatio(const std::vector<Candidate>& candidates) 
   return sorted;
 }
 
-// One of each pool in turn, lest a large pool keep the others waiting.
+// One of each pool in turn, lest a large pool keep the others waiting; the pool with the best
+// candidate begins. (The peer walks a map of pools, which mostly comes out so.)
 std::vector<const Candidate*> InTurns(const std::vector<const Candidate*>& sorted) {
-  std::map<std::string, std::vector<const Candidate*>> by_pool;
-  for (const Candidate* candidate : sorted) by_pool[candidate->pool_name()].push_back(candidate);
+  std::vector<std::vector<const Candidate*>> by_pool;
+  std::map<std::string, size_t> places;
+  for (const Candidate* candidate : sorted) {
+    const auto [place, is_new] = places.try_emplace(candidate->pool_name(), by_pool.size());
+    if (is_new) by_pool.emplace_back();
+    by_pool[place->second].push_back(candidate);
+  }
   std::vector<const Candidate*> turns;
   for (size_t i = 0; turns.size() < sorted.size(); ++i) {
-    for (const auto& [pool, candidates] : by_pool) {
+    for (const auto& candidates : by_pool) {
       if (i < candidates.size()) turns.push_back(candidates[i]);
     }
   }

@@ -1,0 +1,25 @@
+// Between objects and the solver: a NodePool and a NodeClaim as it reads them, and what it planned
+// as the NodeClaim that will be created.
+//
+// Pure functions.
+
+#pragma once
+
+#include <memory>
+
+#include "model/node_claim.h"
+#include "model/node_pool.h"
+#include "provision/solver.h"
+
+namespace coppice::provision {
+
+Pool PoolFrom(const model::NodePool& pool, std::shared_ptr<const cloud::InstanceTypes> types);
+ClaimFacts FactsFrom(const model::NodeClaim& claim);
+
+// The claim to be created for a planned machine: named after its pool, owned by it, with the types
+// that may be bought, the capacity types in which they can be had now, and a value for every label
+// of the pool's own that is not settled yet. The API server makes up the rest of the name.
+model::NodeClaim ClaimFrom(const model::NodePool& pool, const PlannedClaim& planned,
+                           const model::LabelRules& labels);
+
+}  // namespace coppice::provision

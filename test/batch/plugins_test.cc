@@ -1,0 +1,246 @@
+// What no recording covers: budgets, cool-down, quotas, node groups, gang eviction; and defaults
+// that are saner than upstream's.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "test/batch/session_world.h"
+
+namespace coppice {
+namespace {
+
+using test::SessionWorld;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+std::vector<std::string> Bound(const batch::Outcome& outcome) {
+  std::vector<std::string> names;
+  for (const auto& bind : outcome.binds) names.push_back(bind.pod.name + "@" + bind.node);
+  return names;
+}
+std::vector<std::string> Evicted(const batch::Outcome& outcome) {
+  std::vector<std::string> names;
+  for (const auto& eviction : outcome.evictions) names.push_back(eviction.pod.name);
+  return names;
+}
+std::string Conf(const std::string& actions, const std::string& plugins) {
+  return "actions: \"" + actions + "\"\ntiers:\n- plugins: [" + plugins + "]\n";
+}
+
+// Two low pods fill the node; a high one wants in.
+void Crowd(SessionWorld& world) {
+  world.Node("n0", "2");
+  world.Queue("default");
+  world.input.priority_classes.push_back({.metadata = {.name = "high"}, .value = 100});
+  world.Group("low", 0);
+  world.Group("high", 1).spec.priority_class_name = "high";
+}
+constexpr const char* kPreempting = "{name: priority}, {name: gang}, {name: conformance}";
+
+TEST(PreemptTest, TakesTheLeastImportantThatIsEnough) {
+  SessionWorld world;
+  Crowd(world);
+  world.Add(SessionWorld::Pod("low-w-0", "low", "1", "n0"));
+  world.Add(SessionWorld::Pod("low-w-1", "low", "1", "n0"));
+  world.Add(SessionWorld::Pod("high-w-0", "high", "1"));
+  const auto outcome = world.Run(Conf("allocate, preempt", kPreempting));
+  EXPECT_THAT(Evicted(outcome), testing::SizeIs(1));
+  ASSERT_THAT(outcome.conditions, testing::SizeIs(1));
+  EXPECT_EQ(outcome.conditions[0].nominated_node, "n0");
+}
+
+TEST(PdbTest, NobodyGoesAgainstABudget) {
+  SessionWorld world;
+  Crowd(world);
+  for (const char* name : {"low-w-0", "low-w-1"}) {
+    model::Pod pod = SessionWorld::Pod(name, "low", "1", "n0");
+    pod.metadata.labels["app"] = "web";
+    world.Add(std::move(pod));
+  }
+  world.Add(SessionWorld::Pod("high-w-0", "high", "1"));
+  model::PodDisruptionBudget budget{.metadata = {.name = "web", .namespace_ = "ns"}};
+  budget.spec.selector.emplace().match_labels["app"] = "web";
+  world.input.budgets.push_back(budget);
+  const auto conf = Conf("preempt", std::string(kPreempting) + ", {name: pdb}");
+  EXPECT_THAT(Evicted(world.Run(conf)), IsEmpty());
+}
+
+TEST(PdbTest, PodsWithoutLabelsAreNobodysBusiness) {
+  SessionWorld world;
+  Crowd(world);
+  world.Add(SessionWorld::Pod("low-w-0", "low", "2", "n0"));
+  world.Add(SessionWorld::Pod("high-w-0", "high", "1"));
+  const auto conf = Conf("preempt", std::string(kPreempting) + ", {name: pdb}");
+  EXPECT_THAT(Evicted(world.Run(conf)), ElementsAre("low-w-0"));
+}
+
+TEST(CdpTest, WhoHasJustBeenPlacedStays) {
+  SessionWorld world;
+  Crowd(world);
+  const TimePoint now = world.input.now;
+  const auto placed = [&](const char* name, Duration ago) {
+    model::Pod pod = SessionWorld::Pod(name, "low", "1", "n0");
+    pod.metadata.annotations["volcano.sh/cooldown-time"] = "1h";
+    pod.status.conditions.push_back(
+        {.type = "PodScheduled", .status = "True", .last_transition_time = model::Time{now - ago}});
+    return pod;
+  };
+  world.Add(placed("low-w-0", std::chrono::minutes(5)));
+  world.Add(placed("low-w-1", std::chrono::hours(2)));
+  world.Add(SessionWorld::Pod("high-w-0", "high", "1"));
+  const auto conf = Conf("preempt", std::string(kPreempting) + ", {name: cdp}");
+  EXPECT_THAT(Evicted(world.Run(conf)), ElementsAre("low-w-1"));
+}
+
+TEST(ResourceQuotaTest, AdmitsWhatTheNamespaceHasRoomFor) {
+  SessionWorld world;
+  world.Node("n0", "8");
+  world.Queue("default");
+  for (const char* name : {"a", "b"}) {
+    model::PodGroup& group = world.Group(name, 1);
+    group.spec.min_resources["cpu"] = SessionWorld::Amount("2");
+    group.status.phase = "Pending";
+    world.Add(SessionWorld::Pod(std::string(name) + "-w-0", name, "1"));
+  }
+  model::ResourceQuota quota{.metadata = {.name = "q", .namespace_ = "ns"}};
+  quota.status.hard["cpu"] = SessionWorld::Amount("4");
+  quota.status.used["cpu"] = SessionWorld::Amount("1");
+  world.input.quotas.push_back(quota);
+  const auto outcome = world.Run(
+      Conf("enqueue, allocate", "{name: gang}, {name: resourcequota}, {name: predicates}"));
+  EXPECT_THAT(Bound(outcome), ElementsAre("a-w-0@n0"));
+  const auto told = std::ranges::find(outcome.events, "Normal", &batch::Outcome::EventNote::type);
+  ASSERT_NE(told, outcome.events.end());
+  EXPECT_THAT(told->message,
+              HasSubstr("resource quota insufficient, requested: cpu=2, used: cpu=1"));
+}
+
+TEST(ResourceQuotaTest, UpstreamTellsAmountsAsGoPrintsThem) {
+  SessionWorld world;
+  world.options.upstream_exact = true;
+  world.Queue("default");
+  model::PodGroup& group = world.Group("a", 1);
+  group.spec.min_resources["cpu"] = SessionWorld::Amount("1500m");
+  group.spec.min_resources["memory"] = SessionWorld::Amount("2Gi");
+  group.status.phase = "Pending";
+  model::ResourceQuota quota{.metadata = {.name = "q", .namespace_ = "ns"}};
+  quota.status.hard["cpu"] = SessionWorld::Amount("1");
+  quota.status.hard["memory"] = SessionWorld::Amount("1Gi");
+  quota.status.used["cpu"] = SessionWorld::Amount("0");
+  world.input.quotas.push_back(quota);
+  const auto outcome = world.Run(Conf("enqueue", "{name: resourcequota}"));
+  ASSERT_FALSE(outcome.events.empty());
+  EXPECT_EQ(outcome.events[0].message,
+            "resource quota insufficient, requested: map[cpu:{{1500 -3} {<nil>} 1500m DecimalSI} "
+            "memory:{{2147483648 0} {<nil>} 2Gi BinarySI}], used: map[cpu:{{0 0} {<nil>} 0 }], "
+            "limited: map[cpu:{{1 0} {<nil>} 1 DecimalSI} memory:{{1073741824 0} {<nil>} 1Gi "
+            "BinarySI}]");
+}
+
+TEST(NodeGroupTest, QueuesKeepToTheirGroups) {
+  SessionWorld world;
+  world.Node("blue", "8", {{"volcano.sh/nodegroup-name", "blue"}});
+  world.Node("red", "8", {{"volcano.sh/nodegroup-name", "red"}});
+  world.Node("plain", "8");
+  world.Queue("default").spec.affinity.emplace().node_group_affinity = {.required = {"red"}};
+  world.Group("a", 1);
+  world.Add(SessionWorld::Pod("a-w-0", "a", "1"));
+  const auto conf = Conf("allocate", "{name: gang}, {name: predicates}, {name: nodegroup}");
+  EXPECT_THAT(Bound(world.Run(conf)), ElementsAre("a-w-0@red"));
+}
+
+TEST(NodeGroupTest, LimitsHoldWithinASession) {
+  SessionWorld world;
+  world.Node("red", "8", {{"volcano.sh/nodegroup-name", "red"}});
+  model::Queue& queue = world.Queue("default");
+  queue.spec.affinity.emplace().node_group_affinity = {.required = {"red"}};
+  queue.metadata.annotations["volcano.sh/nodegroup-resource-limits"] = R"({"red":{"cpu":"2"}})";
+  world.Group("a", 1);
+  for (int i = 0; i < 3; ++i) world.Add(SessionWorld::Pod("a-w-" + std::to_string(i), "a", "1"));
+  const auto conf = Conf("allocate", "{name: gang}, {name: predicates}, {name: nodegroup}");
+  EXPECT_THAT(Bound(world.Run(conf)), ElementsAre("a-w-0@red", "a-w-1@red"));
+}
+
+TEST(GangPreemptTest, TakesRoomForTheWholeGangOrNothing) {
+  SessionWorld world;
+  Crowd(world);
+  world.Node("n1", "2");
+  world.input.groups[1].spec.min_member = 2;
+  for (int i = 0; i < 4; ++i) {
+    world.Add(SessionWorld::Pod("low-w-" + std::to_string(i), "low", "1", i < 2 ? "n0" : "n1"));
+  }
+  world.Add(SessionWorld::Pod("high-w-0", "high", "2"));
+  SessionWorld larger;
+  Crowd(larger);
+  larger.input.groups[1].spec.min_member = 2;
+  larger.Add(SessionWorld::Pod("low-w-0", "low", "2", "n0"));
+  for (int i = 0; i < 2; ++i) {
+    larger.Add(SessionWorld::Pod("high-w-" + std::to_string(i), "high", "2"));
+  }
+  world.Add(SessionWorld::Pod("high-w-1", "high", "2"));
+  const auto conf = Conf("gangpreempt", kPreempting);
+  EXPECT_THAT(Evicted(world.Run(conf)),
+              UnorderedElementsAre("low-w-0", "low-w-1", "low-w-2", "low-w-3"));
+  EXPECT_THAT(Evicted(larger.Run(conf)), IsEmpty());
+}
+
+TEST(GangReclaimTest, LeavesQueuesThatMayNotBeTakenFrom) {
+  for (const bool reclaimable : {true, false}) {
+    SessionWorld world;
+    world.Node("n0", "2");
+    world.Queue("default");
+    world.Queue("other").spec.reclaimable = reclaimable;
+    world.Group("mine", 1);
+    world.Group("theirs", 0, "other");
+    world.Add(SessionWorld::Pod("theirs-w-0", "theirs", "2", "n0"));
+    world.Add(SessionWorld::Pod("mine-w-0", "mine", "1"));
+    const auto outcome = world.Run(Conf("gangreclaim", "{name: gang}, {name: conformance}"));
+    EXPECT_EQ(Evicted(outcome).size(), reclaimable ? 1 : 0);
+  }
+}
+
+// Upstream hands the decision to the next tier when one lets nobody go.
+TEST(EvictionVoteTest, AVetoIsAVetoUnlessUpstreamIsExact) {
+  for (const bool exact : {false, true}) {
+    SessionWorld world;
+    Crowd(world);
+    world.options.upstream_exact = exact;
+    world.input.priority_classes[0].value = 0;  // equals: priority lets nobody go
+    world.Add(SessionWorld::Pod("low-w-0", "low", "2", "n0"));
+    world.Add(SessionWorld::Pod("high-w-0", "high", "1"));
+    const auto outcome = world.Run(
+        "actions: \"preempt\"\ntiers:\n- plugins: [{name: priority}]\n"
+        "- plugins: [{name: gang}, {name: conformance}]\n");
+    EXPECT_EQ(Evicted(outcome).size(), exact ? 1 : 0);
+  }
+}
+
+TEST(SessionTest, APluginThatIsNotThereIsRefusedWithWhatToDoInstead) {
+  const auto conf = batch::ParseConf("actions: allocate\ntiers:\n- plugins: [{name: tdm}]").value();
+  cluster::Snapshot snapshot;
+  const auto session = batch::Session::Open(conf, {}, test::ThePlugins().batch,
+                                            test::ThePlugins().filters, snapshot, {});
+  ASSERT_FALSE(session.ok());
+  EXPECT_THAT(session.status().message(), HasSubstr("taint on nodes outside of their hours"));
+}
+
+TEST(SessionTest, TheSnapshotIsAsBeforeWhenASessionIsGone) {
+  SessionWorld world;
+  world.Node("n0", "2");
+  world.Queue("default");
+  world.Group("a", 2);
+  world.Add(SessionWorld::Pod("a-w-0", "a", "1"));
+  world.Add(SessionWorld::Pod("a-w-1", "a", "1"));
+  const auto conf = Conf("allocate", "{name: gang}, {name: predicates}");
+  EXPECT_THAT(Bound(world.Run(conf)), testing::SizeIs(2));
+  EXPECT_THAT(Bound(world.Run(conf)), testing::SizeIs(2));
+}
+
+}  // namespace
+}  // namespace coppice
