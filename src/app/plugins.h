@@ -4,6 +4,7 @@
 #pragma once
 
 #include "autoscale/processor_registry.h"
+#include "batch/plugin.h"
 #include "cloud/cloud.h"
 #include "cloud/node_groups.h"
 #include "expand/expander.h"
@@ -17,6 +18,7 @@ struct Plugins {
   fit::FilterRegistry filters{"filter"};
   expand::ExpanderRegistry expanders{"expander"};
   autoscale::ProcessorRegistry processors;  // one registry per slot
+  coppice::batch::PluginRegistry batch;
 };
 
 // Calls Register() of every plug-in folder that the build discovered. Generated.

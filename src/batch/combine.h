@@ -86,6 +86,8 @@ class Combine {
 
   Status PrepareTask(Task& task) const;
   Fit CheckNode(const Task& task, const NodeInfo& node) const;
+  // The first refusal that evicting others would not lift.
+  Fit CheckNodeForPreempt(const Task& task, const NodeInfo& node) const;
   void Ahead(const Task& task, std::span<NodeInfo* const> nodes) const;
   // Of each node, or nothing if the scoring of all has failed.
   std::optional<std::vector<double>> Score(const Task& task,

@@ -193,6 +193,23 @@ std::string_view FirstDocument(std::string_view text) {
   return text;
 }
 
+// White space as Go has it, that beyond ASCII included.
+std::string_view TrimGoSpace(std::string_view text) {
+  static constexpr std::array<std::string_view, 19> kWide{
+      "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+      "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+      "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
+  for (bool more = true; more;) {
+    text = Trim(text);
+    more = false;
+    for (const std::string_view space : kWide) {
+      if (text.starts_with(space)) text.remove_prefix(space.size()), more = true;
+      if (text.ends_with(space)) text.remove_suffix(space.size()), more = true;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string_view FlagKey(Flag flag) { return kFlagLines[static_cast<size_t>(flag)].key; }
@@ -236,7 +253,7 @@ Result<Conf> ParseConf(std::string_view text) {
     }
   }
   for (const std::string& part : Split(reader.actions(), ',')) {
-    const std::string_view action = Trim(part);
+    const std::string_view action = TrimGoSpace(part);
     if (std::ranges::find(kActions, action) == kActions.end()) {
       return NotFound("there is no action '" + std::string(action) + "'; there are: " +
                       Join({kActions.begin(), kActions.end()}, ", "));

@@ -85,6 +85,7 @@ class Session {
   const std::string& uid() const { return input_.uid; }
   TimePoint now() const { return input_.now; }
   const SessionInput& input() const { return input_; }
+  const std::vector<model::PodDisruptionBudget>& budgets() const { return input_.budgets; }
 
   const std::vector<NodeInfo*>& nodes() const { return node_list_; }
   NodeInfo* FindNode(std::string_view name) const;
@@ -103,8 +104,6 @@ class Session {
 
   // ---- For plug-ins, while they open.
   void AddEventHandler(EventHandler& handler) { handlers_.push_back(&handler); }
-  // Upstream's view follows placements only if somebody says so (KubeView); sane ones always.
-  void FollowPlacements() { view_followed_ = true; }
 
   // ---- For plug-ins, later.
   void RecordGroupEvent(const Job& job, std::string_view type, std::string_view reason,
@@ -152,7 +151,6 @@ class Session {
   Options options_;
   SessionInput input_;
   std::unique_ptr<KubeView> view_;
-  bool view_followed_ = false;
 
   std::deque<NodeInfo> nodes_;
   std::vector<NodeInfo*> node_list_;

@@ -1,0 +1,27 @@
+#include "batch/kube_view.h"
+
+#include "model/resources.h"
+
+namespace coppice::batch {
+
+void KubeView::Add(const Task& task, const NodeInfo& node, int64_t sign) {
+  const model::NonZeroRequests requests = model::ScoringRequests(*task.pod);
+  scoring_[node.index].cpu_millis += sign * requests.cpu_millis;
+  scoring_[node.index].memory_bytes += sign * requests.memory_bytes;
+}
+
+void KubeView::Count(const Task& task, const NodeInfo& node) { Add(task, node, 1); }
+
+void KubeView::Place(const Task& task, const NodeInfo& node) {
+  if (IsPlaced(task)) return;
+  snapshot_.Place(task.pod_index, node.snapshot_index);
+  Add(task, node, 1);
+}
+
+void KubeView::Remove(const Task& task, const NodeInfo& node) {
+  if (!IsPlaced(task)) return;
+  snapshot_.Unplace(task.pod_index);
+  Add(task, node, -1);
+}
+
+}  // namespace coppice::batch
