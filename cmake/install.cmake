@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 get_property(installed GLOBAL PROPERTY COPPICE_PLUGIN_LIBRARIES)
-foreach(module base net model wire cluster cloud report fit pack expand autoscale kube grpc rpc sim web app proto)
+foreach(module base net model wire cluster cloud report fit pack expand autoscale batch kube grpc rpc sim web app proto)
   if(TARGET coppice_${module})
     list(APPEND installed coppice_${module})
   endif()

@@ -98,6 +98,8 @@ Status NodeInfo::Add(Task& task) {
   task.node_name = name;
   task.node = this;
   task.node_status = task.status;
+  task.node_eviction_occurred = task.eviction_occurred;
+  task.node_last_transaction = task.last_transaction;
   task.node_slot = static_cast<uint32_t>(tasks.size());
   tasks.push_back(&task);
   ++version;

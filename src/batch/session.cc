@@ -101,7 +101,8 @@ void Session::ReadGroups() {
     priorities[priority.metadata.name] = priority.value;
   }
   for (const model::PodGroup& group : input_.groups) {
-    const std::string& wanted = group.spec.queue.empty() ? options_.default_queue : group.spec.queue;
+    const std::string& wanted =
+        group.spec.queue.empty() ? options_.default_queue : group.spec.queue;
     QueueInfo* queue = FindQueue(wanted);
     if (!queue) continue;  // of a queue that is not there: as if it were not there either
     Job& job = jobs_.emplace_back(group);
@@ -159,6 +160,7 @@ void Session::PutOnNode(Task& task) {
 }
 
 Status Session::OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegistry& filters) {
+  std::map<std::string, int> entries;
   for (const Tier& tier : conf_.tiers) {
     for (const PluginOption& option : tier.plugins) {
       if (!plugins.Has(option.name)) {
@@ -170,11 +172,33 @@ Status Session::OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegi
                                   .options = options_,
                                   .filters = filters};
       auto plugin = TRY(plugins.Make(option.name, context));
-      TRY(plugin->Open(*this, slots_[option.name]));
-      plugins_.emplace_back(option.name, std::move(plugin));
+      const std::string slot = combine_.SlotName(option.name, ++entries[option.name]);
+      TRY(plugin->Open(*this, slots_[slot]));
+      plugins_.emplace_back(slot, std::move(plugin));
     }
   }
   combine_.Build(conf_.tiers, slots_);
+  return upstream_exact() ? Status::Ok() : OpenExtenders(plugins, filters);
+}
+
+// The list of that name: what it says without a prefix is what the plug-in `extender` is told with.
+Status Session::OpenExtenders(const PluginRegistry& plugins, const fit::FilterRegistry& filters) {
+  if (!conf_.extenders || conf_.extenders->is_null()) return Status::Ok();
+  const ArgumentValue::List* list = conf_.extenders->AsList();
+  if (!list) return InvalidArgument("extenders must be a list");
+  std::vector<Slots> last;
+  for (const ArgumentValue& item : *list) {
+    if (!item.AsMap()) return InvalidArgument("each of the extenders must be a map");
+    ArgumentValue::Map values;
+    for (const auto& [key, value] : *item.AsMap()) values["extender." + key] = value;
+    const Arguments arguments(std::move(values));
+    const PluginContext context{
+        .name = "extender", .arguments = arguments, .options = options_, .filters = filters};
+    auto plugin = TRY(plugins.Make("extender", context));
+    TRY(plugin->Open(*this, last.emplace_back()));
+    plugins_.emplace_back("extenders#" + std::to_string(last.size()), std::move(plugin));
+  }
+  combine_.BuildLast(last);
   return Status::Ok();
 }
 
@@ -241,17 +265,17 @@ Status Session::CommitBind(Task& task) {
     return ResourceExhausted("no room on node " + std::string(node->name));
   }
   (void)node->unbound_idle.Sub(task.req());
-  outcome_.binds.push_back({.pod = {std::string(task.namespace_), std::string(task.name),
-                                    std::string(task.uid)},
-                            .node = std::string(node->name)});
+  outcome_.binds.push_back(
+      {.pod = {std::string(task.namespace_), std::string(task.name), std::string(task.uid)},
+       .node = std::string(node->name)});
   task.job->SetStatus(task, TaskStatus::kBinding);
   return Status::Ok();
 }
 
 void Session::CommitEviction(Task& task, std::string_view reason) {
-  outcome_.evictions.push_back({.pod = {std::string(task.namespace_), std::string(task.name),
-                                        std::string(task.uid)},
-                                .reason = std::string(reason)});
+  outcome_.evictions.push_back(
+      {.pod = {std::string(task.namespace_), std::string(task.name), std::string(task.uid)},
+       .reason = std::string(reason)});
   NoteEvent("PodGroup", task.job->namespace_, task.job->name, "Normal", "Evict",
             std::string(reason));
 }

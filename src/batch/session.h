@@ -26,6 +26,7 @@
 #include "batch/combine.h"
 #include "batch/conf.h"
 #include "batch/kube_view.h"
+#include "batch/object_texts.h"
 #include "batch/options.h"
 #include "batch/outcome.h"
 #include "batch/plugin.h"
@@ -40,7 +41,7 @@ namespace coppice::batch {
 struct SessionInput {
   struct NodeEntry {
     std::shared_ptr<const model::Node> object;
-    cluster::NodeIndex index;      // in the snapshot
+    cluster::NodeIndex index;       // in the snapshot
     std::vector<NodeImage> images;  // only scores look at them; none is an answer
   };
   struct PodEntry {
@@ -54,7 +55,8 @@ struct SessionInput {
   std::vector<model::PriorityClass> priority_classes;
   std::vector<model::ResourceQuota> quotas;
   std::vector<model::PodDisruptionBudget> budgets;
-  std::string uid;  // of this session; conditions carry it
+  std::shared_ptr<const ObjectTexts> texts;  // null: nobody needs whole objects
+  std::string uid;                           // of this session; conditions carry it
   TimePoint now;
 };
 
@@ -137,12 +139,12 @@ class Session {
   void ReadPods();
   void PutOnNode(Task& task);
   Status OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegistry& filters);
+  Status OpenExtenders(const PluginRegistry& plugins, const fit::FilterRegistry& filters);
 
   std::string PhaseOf(const Job& job) const;
   void CloseJob(Job& job);
   void NotePodConditions(Job& job, const std::string& fit_error);
-  void NotePodCondition(const Task& task, const Job::SchedulingReason& reason,
-                        std::string message);
+  void NotePodCondition(const Task& task, const Job::SchedulingReason& reason, std::string message);
   void CloseQueues();
   void NoteEvent(std::string kind, std::string_view namespace_, std::string_view name,
                  std::string_view type, std::string_view reason, std::string message);

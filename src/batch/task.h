@@ -27,10 +27,10 @@ struct NodeInfo;
 // Numbers as extenders are sent them.
 enum class TaskStatus : uint16_t {
   kPending = 1,
-  kAllocated = 2,   // placed in this session
-  kPipelined = 4,   // placed on what is being released
-  kBinding = 8,     // placed and committed
-  kBound = 16,      // has a node, does not run yet
+  kAllocated = 2,  // placed in this session
+  kPipelined = 4,  // placed on what is being released
+  kBinding = 8,    // placed and committed
+  kBound = 16,     // has a node, does not run yet
   kRunning = 32,
   kReleasing = 64,  // going away
   kSucceeded = 128,
@@ -85,8 +85,8 @@ struct Task : TransactionContext {
   bool preemptable = true;
   bool best_effort = false;  // asks for nothing
   bool has_restartable_init_container = false;
-  bool gated = false;              // has scheduling gates
-  bool only_our_gate = false;      // and none but the queue allocation gate
+  bool gated = false;               // has scheduling gates
+  bool only_our_gate = false;       // and none but the queue allocation gate
   std::string_view revocable_zone;  // "*" or empty
 
   std::shared_ptr<const model::Pod> pod;
@@ -99,6 +99,8 @@ struct Task : TransactionContext {
   NodeInfo* node = nullptr;
   uint32_t node_slot = 0;
   TaskStatus node_status = TaskStatus::kUnknown;
+  bool node_eviction_occurred = false;
+  std::optional<TransactionContext> node_last_transaction;
 
   const Resource& req() const { return *request; }
 };

@@ -157,13 +157,20 @@ class Reader {
   void Put(const GoValue& value, VictimsAnswer::Victim& out) {
     out.null = value.kind == Kind::kNull;
     if (!IsObject(value)) return;
-    static constexpr std::array<std::string_view, 7> kTexts{
-        "Job",      "Name",          "Namespace", "TaskRole",
-        "NodeName", "RevocableZone", "JobAllocatedHyperNode"};
-    static constexpr std::array<std::string_view, 7> kFlags{
-        "EvictionOccurred", "VolumeReady",  "Preemptable",
-        "BestEffort",       "SchGated",     "HasRestartableInitContainer",
-        "CustomBindErrHandlerSucceeded"};
+    static constexpr std::array<std::string_view, 7> kTexts{"Job",
+                                                            "Name",
+                                                            "Namespace",
+                                                            "TaskRole",
+                                                            "NodeName",
+                                                            "RevocableZone",
+                                                            "JobAllocatedHyperNode"};
+    static constexpr std::array<std::string_view, 7> kFlags{"EvictionOccurred",
+                                                            "VolumeReady",
+                                                            "Preemptable",
+                                                            "BestEffort",
+                                                            "SchGated",
+                                                            "HasRestartableInitContainer",
+                                                            "CustomBindErrHandlerSucceeded"};
     std::string text;
     bool flag = false;
     int64_t status_number = 0;
@@ -223,19 +230,18 @@ Answer<PredicateAnswer> ReadPredicate(std::string_view body) {
 }
 
 Answer<BatchPredicateAnswer> ReadBatchPredicate(std::string_view body) {
-  return ReadAnswer<BatchPredicateAnswer>(
-      body, [](Reader& reader, const GoValue& object, auto& out) {
-        reader.Field(object, "nodeStatus", out.nodes);
-        reader.Field(object, "errorMessage", out.error);
-      });
+  return ReadAnswer<BatchPredicateAnswer>(body,
+                                          [](Reader& reader, const GoValue& object, auto& out) {
+                                            reader.Field(object, "nodeStatus", out.nodes);
+                                            reader.Field(object, "errorMessage", out.error);
+                                          });
 }
 
 Answer<PrioritizeAnswer> ReadPrioritize(std::string_view body) {
-  return ReadAnswer<PrioritizeAnswer>(body,
-                                      [](Reader& reader, const GoValue& object, auto& out) {
-                                        reader.Field(object, "nodeScore", out.scores);
-                                        reader.Field(object, "errorMessage", out.error);
-                                      });
+  return ReadAnswer<PrioritizeAnswer>(body, [](Reader& reader, const GoValue& object, auto& out) {
+    reader.Field(object, "nodeScore", out.scores);
+    reader.Field(object, "errorMessage", out.error);
+  });
 }
 
 Answer<VictimsAnswer> ReadVictims(std::string_view body) {

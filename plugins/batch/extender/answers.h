@@ -52,10 +52,10 @@ struct VictimsAnswer {
 };
 Answer<VictimsAnswer> ReadVictims(std::string_view body);
 
-Answer<int64_t> ReadVote(std::string_view body);           // {"status":1}
-Answer<bool> ReadOverused(std::string_view body);          // {"overused":true}
-Answer<bool> ReadReady(std::string_view body);             // {"status":true}
+Answer<int64_t> ReadVote(std::string_view body);              // {"status":1}
+Answer<bool> ReadOverused(std::string_view body);             // {"overused":true}
+Answer<bool> ReadReady(std::string_view body);                // {"status":true}
 Answer<std::string> ReadErrorMessage(std::string_view body);  // {"errorMessage":""}
-Status ReadNothing(std::string_view body);                 // an object of no interest
+Status ReadNothing(std::string_view body);                    // an object of no interest
 
 }  // namespace coppice::batch::extender

@@ -122,8 +122,8 @@ void Bodies::AppendSubJobs(std::string& out, const Job& job, const TaskTexts& te
 void Bodies::AppendGroup(std::string& out, const Job& job) const {
   GroupText& kept = groups_[&job];
   if (kept.metadata.empty()) kept = {MetadataText(job.group), SpecText(job.group)};
-  out += R"(,"PodGroup":{"metadata":)" + kept.metadata + R"(,"spec":)" + kept.spec +
-         R"(,"status":)";
+  out +=
+      R"(,"PodGroup":{"metadata":)" + kept.metadata + R"(,"spec":)" + kept.spec + R"(,"status":)";
   AppendGroupStatus(out, job.group.status);
   out += R"(,"Version":"v1beta1"})";
 }

@@ -49,8 +49,7 @@ Status Follow(const net::HttpResponse& response, GoUrl& url, net::HttpRequest& r
   request.headers.clear();
   if (request.method == "POST") request.headers.emplace_back("Content-Type", "application/json");
   if (from.scheme == "http" || url.scheme == "https") {
-    const std::string referer =
-        from.scheme + "://" + std::string(from.host()) + from.target;
+    const std::string referer = from.scheme + "://" + std::string(from.host()) + from.target;
     request.headers.emplace_back("Referer", referer);
   }
   if (url.host() != from.host()) request.bearer_token = Secret();
@@ -88,8 +87,7 @@ Result<std::shared_ptr<Caller>> Caller::Create(const Config& config, bool upstre
   const auto url = ParseGoUrl(config.url_prefix);
   if (url.ok() && IsThisMachine(url->host())) options.proxy = "";
   auto client = TRY(make(std::move(options)));
-  return std::shared_ptr<Caller>(
-      new Caller(config, upstream_exact, clock, std::move(client)));
+  return std::shared_ptr<Caller>(new Caller(config, upstream_exact, clock, std::move(client)));
 }
 
 Status Caller::ReadToken() {

@@ -1,8 +1,8 @@
 // Caller: one extender at the other end of HTTP, asked the way Go's client asks.
 //
 // POST to prefix + "/" + verb; 200 alone is an answer; redirects are followed as Go follows them,
-// up to ten; an answer of more than 10 MiB is one only if its JSON ends before. Kept from session to
-// session, so that connections stay warm and the breaker remembers.
+// up to ten; an answer of more than 10 MiB is one only if its JSON ends before. Kept from session
+// to session, so that connections stay warm and the breaker remembers.
 //
 // Any thread; several calls may be under way at once.
 

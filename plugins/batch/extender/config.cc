@@ -9,9 +9,9 @@ namespace coppice::batch::extender {
 namespace {
 
 constexpr std::array<std::string_view, kVerbs> kVerbKeys{
-    "onSessionOpenVerb", "onSessionCloseVerb", "predicateVerb",      "prioritizeVerb",
-    "preemptableVerb",   "reclaimableVerb",    "queueOverusedVerb",  "jobEnqueueableVerb",
-    "jobEnqueuedVerb",   "jobReadyVerb",       "allocateFuncVerb",   "deallocateFuncVerb",
+    "onSessionOpenVerb", "onSessionCloseVerb", "predicateVerb",     "prioritizeVerb",
+    "preemptableVerb",   "reclaimableVerb",    "queueOverusedVerb", "jobEnqueueableVerb",
+    "jobEnqueuedVerb",   "jobReadyVerb",       "allocateFuncVerb",  "deallocateFuncVerb",
     "batchPredicateVerb"};
 
 class KeyReader {
@@ -74,8 +74,7 @@ bool Config::Interests(const model::Pod& pod) const {
   return names(pod.spec.containers) || names(pod.spec.init_containers);
 }
 
-Result<Config> ReadConfig(const Arguments& arguments, std::string_view prefix,
-                          bool upstream_keys) {
+Result<Config> ReadConfig(const Arguments& arguments, std::string_view prefix, bool upstream_keys) {
   const KeyReader reader(arguments, prefix);
   Config config;
   reader.Get("urlPrefix", config.url_prefix);

@@ -43,12 +43,12 @@ struct Config {
   std::set<std::string> managed_resources;  // empty: all tasks are of interest
 
   // ---- Beyond upstream, all off unless named.
-  double weight = 1;       // of its scores
-  bool compact = false;    // bodies after the opening name objects instead of showing them
-  std::string ca_file;     // PEM: whom to trust
-  std::string cert_file;   // PEM: who we are, with key_file
+  double weight = 1;      // of its scores
+  bool compact = false;   // bodies after the opening name objects instead of showing them
+  std::string ca_file;    // PEM: whom to trust
+  std::string cert_file;  // PEM: who we are, with key_file
   std::string key_file;
-  std::string token_file;  // sent as a bearer token; read anew for every session
+  std::string token_file;        // sent as a bearer token; read anew for every session
   int64_t breaker_failures = 5;  // in a row; then no call is made for a while. 0: never
   Duration breaker_pause = std::chrono::seconds(10);
 

@@ -113,7 +113,7 @@ Fit Extender::CheckNode(const Task& task, const NodeInfo& node) {
   }
   if (const auto found = fetched_.find(&node); collected_for_ == &task && found != fetched_.end()) {
     const Asked asked = std::move(found->second);
-    fetched_.erase(found);
+    fetched_.erase(found);  // is asked once for each time that it was noted
     if (asked.node_version == node.version) return asked.fit;
   }
   if (!config_.Has(Verb::kBatchPredicate)) {
@@ -122,7 +122,7 @@ Fit Extender::CheckNode(const Task& task, const NodeInfo& node) {
   collected_for_ = &task;
   collected_ = {const_cast<NodeInfo*>(&node)};
   FetchInOneCall();
-  const Fit fit = fetched_[&node].fit;
+  const Fit fit = fetched_.find(&node)->second.fit;
   fetched_.clear();
   return fit;
 }
@@ -152,7 +152,7 @@ void Extender::FetchOneByOne() {
       config_.verb(Verb::kPredicate), collected_.size(),
       [&](size_t i) { return bodies_->Predicate(*collected_for_, *collected_[i]); });
   for (size_t i = 0; i < collected_.size(); ++i) {
-    fetched_[collected_[i]] = {collected_[i]->version, Judge(replies[i])};
+    fetched_.insert({collected_[i], {collected_[i]->version, Judge(replies[i])}});
   }
 }
 
@@ -167,7 +167,7 @@ void Extender::FetchInOneCall() {
     Fit fit = failed;
     const auto own = answer.value.nodes.find(std::string(node->name));
     if (why.ok() && own != answer.value.nodes.end()) fit = Refused(own->second);
-    fetched_[node] = {node->version, std::move(fit)};
+    fetched_.insert({node, {node->version, std::move(fit)}});
   }
 }
 

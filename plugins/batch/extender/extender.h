@@ -97,7 +97,7 @@ class Extender final : public Plugin,
   bool collecting_ = false;
   const Task* collected_for_ = nullptr;
   std::vector<NodeInfo*> collected_;
-  std::map<const NodeInfo*, Asked> fetched_;
+  std::multimap<const NodeInfo*, Asked> fetched_;
   std::deque<Task> strangers_;  // victims that nobody has asked about
   std::set<std::string> stranger_uids_;
 };

@@ -11,24 +11,23 @@ namespace coppice::batch::extender {
 namespace {
 
 // What stands before nodeName in a pod's spec.
-constexpr std::array<std::string_view, 12> kBeforeNodeName{
-    "volumes",
-    "initContainers",
-    "containers",
-    "ephemeralContainers",
-    "restartPolicy",
-    "terminationGracePeriodSeconds",
-    "activeDeadlineSeconds",
-    "dnsPolicy",
-    "nodeSelector",
-    "serviceAccountName",
-    "serviceAccount",
-    "automountServiceAccountToken"};
+constexpr std::array<std::string_view, 12> kBeforeNodeName{"volumes",
+                                                           "initContainers",
+                                                           "containers",
+                                                           "ephemeralContainers",
+                                                           "restartPolicy",
+                                                           "terminationGracePeriodSeconds",
+                                                           "activeDeadlineSeconds",
+                                                           "dnsPolicy",
+                                                           "nodeSelector",
+                                                           "serviceAccountName",
+                                                           "serviceAccount",
+                                                           "automountServiceAccountToken"};
 
 // What follows nodeInfo in a node's status.
 constexpr std::array<std::string_view, 7> kAfterNodeInfo{
-    "images", "volumesInUse", "volumesAttached", "config", "runtimeHandlers", "features",
-    "declaredFeatures"};
+    "images",          "volumesInUse", "volumesAttached", "config",
+    "runtimeHandlers", "features",     "declaredFeatures"};
 constexpr std::string_view kNoEndpoints = R"({"kubeletEndpoint":{"Port":0}})";
 constexpr std::string_view kNoNodeInfo =
     R"({"machineID":"","systemUUID":"","bootID":"","kernelVersion":"","osImage":"",)"

@@ -25,7 +25,7 @@ namespace coppice::batch::extender {
 struct TaskFragment {
   std::string head;
   std::string middle;
-  std::string tail;  // what follows spec.nodeName
+  std::string tail;                // what follows spec.nodeName
   bool middle_ends_empty = false;  // nothing stands before nodeName in the spec
   bool tail_continues = false;     // something follows it in the spec
 };

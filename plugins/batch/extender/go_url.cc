@@ -20,7 +20,8 @@ int HexValue(char c) {
 
 // Letters, digits and what Go leaves alone when it writes a path.
 bool IsPlainInPath(char c) {
-  return IsLetter(c) || IsDigit(c) || std::string_view("-_.~$&+,/:;=@").find(c) != std::string::npos;
+  return IsLetter(c) || IsDigit(c) ||
+         std::string_view("-_.~$&+,/:;=@").find(c) != std::string::npos;
 }
 
 // What may also stand there if somebody has written it so.
@@ -144,15 +145,15 @@ Result<GoUrl> ResolveGoUrl(const GoUrl& base, std::string_view location) {
   if (location.starts_with("//")) return ParseGoUrl(base.scheme + ":" + std::string(location));
   if (HasControlByte(location)) return InvalidArgument("Location holds a control character");
   GoUrl url = base;
-  const std::string_view own_path =
-      std::string_view(base.target).substr(0, base.target.find('?'));
+  const std::string_view own_path = std::string_view(base.target).substr(0, base.target.find('?'));
   if (location.empty() || location.starts_with('?')) {
     url.target = std::string(own_path) + std::string(location);
     return url;
   }
   const size_t mark = location.find('?');
   std::string path(location.substr(0, mark));
-  if (!path.starts_with('/')) path = std::string(own_path.substr(0, own_path.rfind('/') + 1)) + path;
+  if (!path.starts_with('/'))
+    path = std::string(own_path.substr(0, own_path.rfind('/') + 1)) + path;
   path = WithoutDots(path);
   if (mark != std::string_view::npos) path += location.substr(mark);
   url.target = TRY(TargetOf(path));

@@ -14,9 +14,9 @@ namespace {
 std::string Fingerprint(const Config& config, bool upstream_exact) {
   std::string all = upstream_exact ? "exact" : "";
   for (const std::string& part :
-       {config.url_prefix, std::to_string(config.timeout.count()), config.ca_file,
-        config.cert_file, config.key_file, config.token_file,
-        std::to_string(config.breaker_failures), std::to_string(config.breaker_pause.count())}) {
+       {config.url_prefix, std::to_string(config.timeout.count()), config.ca_file, config.cert_file,
+        config.key_file, config.token_file, std::to_string(config.breaker_failures),
+        std::to_string(config.breaker_pause.count())}) {
     all += '\n';
     all += part;
   }
