@@ -39,22 +39,23 @@ std::string NodeName(const GoValue& node) {
 constexpr std::string_view kPasses = R"({"status":"","code":0})";
 constexpr std::string_view kTooMany = R"({"status":"too many tasks on the node","code":2})";
 
-net::ServerResponse Json(std::string body) {
+net::ServerResponse JsonReply(std::string body) {
   return {.content_type = "application/json", .body = std::move(body)};
 }
 
-net::ServerResponse Bad(std::string why) { return {.status = 400, .body = std::move(why)}; }
+net::ServerResponse BadRequest(std::string why) { return {.status = 400, .body = std::move(why)}; }
 
-net::ServerResponse Predicate(const GoValue& body) {
+net::ServerResponse AnswerPredicate(const GoValue& body) {
   const GoValue* node = Member(&body, "node");
-  if (!Member(&body, "task") || !node) return Bad("task and node are needed");
-  return Json(std::string(IsBestEffort(body) && TasksOn(*node) > kCrowded ? kTooMany : kPasses));
+  if (!Member(&body, "task") || !node) return BadRequest("task and node are needed");
+  return JsonReply(
+      std::string(IsBestEffort(body) && TasksOn(*node) > kCrowded ? kTooMany : kPasses));
 }
 
-net::ServerResponse OfNodes(const GoValue& body, bool scores) {
+net::ServerResponse AnswerOfNodes(const GoValue& body, bool scores) {
   const GoValue* nodes = Member(&body, "nodes");
   if (!Member(&body, "task") || !nodes || nodes->items.empty()) {
-    return Bad("task and nodes are needed");
+    return BadRequest("task and nodes are needed");
   }
   const bool best_effort = IsBestEffort(body);
   std::string out = scores ? R"({"nodeScore":{)" : R"({"nodeStatus":{)";
@@ -66,11 +67,11 @@ net::ServerResponse OfNodes(const GoValue& body, bool scores) {
     out += ':';
     out += !scores ? kTooMany : keeps_off ? "0" : "1";
   }
-  return Json(out + R"(},"errorMessage":""})");
+  return JsonReply(out + R"(},"errorMessage":""})");
 }
 
 // All of them, by uid.
-net::ServerResponse Victims(const GoValue& body) {
+net::ServerResponse AnswerVictims(const GoValue& body) {
   std::string out = R"({"status":1,"victims":[)";
   if (const GoValue* evictees = Member(&body, "evictees")) {
     for (const GoValue& task : evictees->items) {
@@ -78,7 +79,7 @@ net::ServerResponse Victims(const GoValue& body) {
       out += task.raw;
     }
   }
-  return Json(out + "]}");
+  return JsonReply(out + "]}");
 }
 
 struct Constant {
@@ -102,18 +103,18 @@ net::ServerResponse AnswerAsReference(const net::ServerRequest& request) {
   const std::string_view verb = std::string_view(request.path).substr(request.path.rfind('/') + 1);
   for (const Constant& constant : kConstants) {
     if (verb == constant.verb || (verb == "deallocateFunc" && constant.verb == "allocateFunc")) {
-      return Json(std::string(constant.answer));
+      return JsonReply(std::string(constant.answer));
     }
   }
   const bool known = verb == "predicate" || verb == "prioritize" || verb == "batchPredicate" ||
                      verb == "preemptable" || verb == "reclaimable";
   if (!known) return {.status = 404, .body = "no such verb\n"};
   const auto body = ReadGoValue(request.body);
-  if (!body.ok()) return Bad(body.status().message());
-  if (verb == "predicate") return Predicate(*body);
-  if (verb == "prioritize") return OfNodes(*body, true);
-  if (verb == "batchPredicate") return OfNodes(*body, false);
-  return Victims(*body);
+  if (!body.ok()) return BadRequest(body.status().message());
+  if (verb == "predicate") return AnswerPredicate(*body);
+  if (verb == "prioritize") return AnswerOfNodes(*body, true);
+  if (verb == "batchPredicate") return AnswerOfNodes(*body, false);
+  return AnswerVictims(*body);
 }
 
 }  // namespace coppice::batch::extender
