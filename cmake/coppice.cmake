@@ -1,6 +1,8 @@
 # coppice_module(NAME DEPS module... LIBS library...)
 #   src/NAME/*.cc is the library coppice_NAME; *_test.cc, *_bench.cc and *_fuzz.cc beside it become the
 #   programs NAME_test, NAME_bench and one fuzz target each. New files are found without editing anything.
+#   *_full_test.cc need every plug-in and become NAME_full_test, linked against the whole program: apart, so
+#   that whoever changes a module links its other tests in a moment.
 #   DEPS is the list that tools/check_layers holds the includes against.
 # coppice_plugins(ROOT)
 #   every ROOT/KIND/NAME/plugin.cc is the library coppice_plugin_KIND_NAME. A folder that needs another
@@ -22,6 +24,9 @@ endfunction()
 # Test, bench and fuzz programs of one folder, linked against `library`.
 function(coppice_programs name library dir)
   coppice_sort_sources(${dir})
+  set(full_sources ${test_sources})
+  list(FILTER full_sources INCLUDE REGEX "_full_test\\.cc$")
+  list(FILTER test_sources EXCLUDE REGEX "_full_test\\.cc$")
   if(COPPICE_FUZZ)
     foreach(source ${fuzz_sources})
       get_filename_component(target ${source} NAME_WE)
@@ -36,6 +41,12 @@ function(coppice_programs name library dir)
       target_compile_options(${name}_test PRIVATE ${COPPICE_TEST_OPTIONS})
       target_link_libraries(${name}_test PRIVATE ${library} coppice_test_support GTest::gmock_main)
       add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    endif()
+    if(full_sources)
+      add_executable(${name}_full_test ${full_sources})
+      target_compile_options(${name}_full_test PRIVATE ${COPPICE_TEST_OPTIONS})
+      target_link_libraries(${name}_full_test PRIVATE coppice_app coppice_test_support GTest::gmock_main)
+      add_test(NAME ${name}_full COMMAND ${name}_full_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     endif()
     if(bench_sources AND NOT COPPICE_SANITIZE)  # figures of a sanitizer's build say nothing
       add_executable(${name}_bench EXCLUDE_FROM_ALL ${bench_sources})
@@ -66,6 +77,7 @@ function(coppice_module name)
     list(APPEND deps coppice_${dep})
   endforeach()
   target_link_libraries(coppice_${name} ${scope} ${deps} ${arg_LIBS})
+  set_property(GLOBAL APPEND PROPERTY COPPICE_MODULES coppice_${name})  # for who takes all of them
   coppice_programs(${name} coppice_${name} ${dir})
 endfunction()
 

@@ -6,7 +6,8 @@
 #include <string>
 
 #include "acme.h"
-#include "app/assembly.h"
+#include "app/open_node_groups.h"
+#include "autoscale/assembly.h"
 #include "base/fake_clock.h"
 #include "test/support/agreeing_writer.h"
 
@@ -57,16 +58,20 @@ int main(int argc, char** argv) {
   const Log log = Log::Null();
   cluster::World world;
   test::AgreeingWriter writer;
-  auto assembly = app::Assembly::Create({.flags = *std::move(flags),
-                                         .plugins = plugins,
-                                         .world = world,
-                                         .writer = writer,
-                                         .executor = executor,
-                                         .workers = workers,
-                                         .rng = rng,
-                                         .log = log,
-                                         .metrics = metrics,
-                                         .cloud_workers = &workers});
+  auto groups =
+      app::OpenNodeGroups(*flags, plugins, clock, rng, log, metrics, /*cloud_workers=*/&workers);
+  if (!groups.ok()) std::fprintf(stderr, "%s\n", groups.status().message().c_str());
+  REQUIRE(groups.ok());
+  auto assembly = autoscale::Assembly::Create({.flags = *std::move(flags),
+                                               .plugins = plugins,
+                                               .world = world,
+                                               .writer = writer,
+                                               .executor = executor,
+                                               .workers = workers,
+                                               .rng = rng,
+                                               .log = log,
+                                               .metrics = metrics,
+                                               .groups = **groups});
   if (!assembly.ok()) std::fprintf(stderr, "%s\n", assembly.status().message().c_str());
   REQUIRE(assembly.ok());
 

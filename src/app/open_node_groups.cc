@@ -1,16 +1,14 @@
-// --cloud-provider and --cloud-config: from names to the provider behind the loop.
+#include "app/open_node_groups.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
 
-#include "app/assembly.h"
-#include "app/driven_cloud.h"
-#include "app/known_providers.h"
 #include "base/strings.h"
 #include "cloud/combined_node_groups.h"
 #include "cloud/node_groups_context.h"
+#include "provider/driven_cloud.h"
 
 namespace coppice::app {
 namespace {
@@ -53,7 +51,8 @@ Status Unknown(const std::string& name, const Plugins& plugins) {
 
 struct Opener {
   const autoscale::FlagValues& flags;
-  const OpenCloudContext& context;
+  const Plugins& plugins;
+  const provider::OpenCloudContext& context;
   Workers* cloud_workers;
 
   Result<std::unique_ptr<cloud::NodeGroups>> OpenAll() const;
@@ -61,7 +60,6 @@ struct Opener {
                                                   const std::string& config,
                                                   std::vector<std::string> limits,
                                                   const std::string& called = "") const {
-    const Plugins& plugins = context.plugins;
     if (plugins.node_groups.Has(name)) {
       if (!limits.empty()) {
         context.log.Warning(
@@ -78,11 +76,11 @@ struct Opener {
           .Context("--cloud-provider=" + name);
     }
     if (!plugins.clouds.Has(name)) return Unknown(name, plugins);
-    return DriveCloud({.cloud = name,
-                       .config_path = config,
-                       .limits = std::move(limits),
-                       .workers = cloud_workers},
-                      context)
+    return provider::DriveCloud({.cloud = name,
+                                 .config_path = config,
+                                 .limits = std::move(limits),
+                                 .workers = cloud_workers},
+                                context)
         .Context("--cloud-provider=" + name);
   }
 };
@@ -151,9 +149,9 @@ Result<std::unique_ptr<cloud::NodeGroups>> OpenNodeGroups(const autoscale::FlagV
     return InvalidArgument(
         "--node-group-auto-discovery: groups come from the provider; remove the flag");
   }
-  const OpenCloudContext context{
-      .plugins = plugins, .clock = clock, .rng = rng, .log = log, .metrics = metrics};
-  const Opener opener{flags, context, cloud_workers};
+  const provider::OpenCloudContext context{
+      .clouds = plugins.clouds, .clock = clock, .rng = rng, .log = log, .metrics = metrics};
+  const Opener opener{flags, plugins, context, cloud_workers};
   if (flags.cloud_provider.find_first_of(",=") == std::string::npos)
     return opener.Open(flags.cloud_provider, flags.cloud_config, flags.nodes);
   return opener.OpenAll();

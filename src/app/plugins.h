@@ -3,21 +3,17 @@
 
 #pragma once
 
-#include "autoscale/processor_registry.h"
+#include "autoscale/plugins.h"
 #include "batch/plugin.h"
 #include "cloud/cloud.h"
 #include "cloud/node_groups.h"
-#include "expand/expander.h"
-#include "fit/filter.h"
 
 namespace coppice::app {
 
-struct Plugins {
+// Filters, expanders and processors are the engine's own.
+struct Plugins : autoscale::Plugins {
   cloud::CloudRegistry clouds{"cloud"};
   cloud::NodeGroupsRegistry node_groups{"node group provider"};
-  fit::FilterRegistry filters{"filter"};
-  expand::ExpanderRegistry expanders{"expander"};
-  autoscale::ProcessorRegistry processors;  // one registry per slot
   coppice::batch::PluginRegistry batch;
 };
 

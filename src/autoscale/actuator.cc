@@ -1,10 +1,13 @@
 #include "autoscale/actuator.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "autoscale/drain_options.h"
+#include "autoscale/hold_nodes.h"
 #include "autoscale/taints.h"
-#include "autoscale/world_controllers.h"
 #include "base/promise.h"
+#include "drain/world_controllers.h"
 
 namespace coppice::autoscale {
 
@@ -21,10 +24,10 @@ constexpr Duration kPassEndsWithin = std::chrono::minutes(5);  // a cloud may ta
 
 Actuator::Actuator(Parts parts)
     : parts_(std::move(parts)),
-      evictor_(parts_.options, parts_.writer, parts_.executor),
+      evictor_(EvictionOptionsFrom(parts_.options), parts_.writer, parts_.executor),
       look_(parts_.options, parts_.writer, parts_.world),
       shown_(parts_.world),
-      rules_(DefaultDrainRules(DrainOptions::From(parts_.options))) {}
+      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.options))) {}
 
 cluster::Event Actuator::NodeEvent(const std::string& node, std::string type, std::string reason,
                                    std::string text) const {
@@ -68,6 +71,8 @@ Actuator::Attempts Actuator::AttemptsOf(const CroppedDeletions& deletions) {
 Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe describe) {
   Started started;
   if (deletions.empty.empty() && deletions.drain.empty()) co_return started;
+  std::ranges::move(HoldNodes(parts_.world.held_nodes(), deletions), std::back_inserter(outcomes_));
+  if (deletions.empty.empty() && deletions.drain.empty()) co_return started;
   const Attempts attempts = AttemptsOf(deletions);
   for (const bool drain : {false, true}) {
     std::vector<DeletionBatch>& batches = drain ? deletions.drain : deletions.empty;
@@ -82,6 +87,8 @@ Task<Actuator::Started> Actuator::Start(CroppedDeletions deletions, Describe des
       for (const DeletionBatch& batch : batches) {
         if (batch.whole_group > 0) co_await GiveUp(attempts.at(batch.group));
       }
+      ReleaseNodes(parts_.world.held_nodes(), batches);
+      if (!drain) ReleaseNodes(parts_.world.held_nodes(), deletions.drain);
       started.result = report::ScaleDownResult::kError;
       started.error = tainted;
       co_return started;
@@ -119,14 +126,15 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
     pods.push_back(entry->pod);
     listed.push_back(entry->pod.get());
   }
-  PdbTracker budgets;
-  const WorldControllers controllers(parts_.world);
+  drain::PdbTracker budgets;
+  const drain::WorldControllers controllers(parts_.world);
   if (drain) {
-    auto fresh = PdbTracker::Create(parts_.world.budgets.List());
+    auto fresh =
+        drain::PdbTracker::Create(parts_.world.objects<model::PodDisruptionBudget>().List());
     if (!fresh.ok()) return fresh.status();
     budgets = std::move(*fresh);
   }
-  const PodsToMove move = FindPodsToMove(
+  const drain::PodsToMove move = drain::FindPodsToMove(
       rules_, listed, {budgets, drain ? &controllers : nullptr, parts_.executor.clock().Now()});
   if (move.blocking != nullptr) {
     return FailedPrecondition("GetPodsToMove for \"" + node.node +
@@ -292,7 +300,11 @@ Task<void> Actuator::DeleteMachines(std::vector<Ready> ready, std::string group)
       parts_.status_event("Normal", "ScaleDownEmpty",
                           "Scale-down: empty node " + node + " removed");
     }
-    if (parts_.writer.pretends()) shown_.Add(node);
+    // A node whose machine goes is held until it is gone.
+    if (parts_.writer.pretends()) {
+      shown_.Add(node);
+      parts_.world.held_nodes().Release(node, kHolder);
+    }
     std::erase_if(under_way_, [&](const auto& entry) { return entry.first == node; });
     outcomes_.push_back({node, "Ok", ""});
     if (parts_.ended) parts_.ended();
@@ -312,6 +324,7 @@ Task<void> Actuator::Abort(Leaving leaving, AttemptPtr attempt, bool drain, std:
       (drain ? "failed to drain and delete node: " : "failed to delete empty node: ") + error);
   parts_.writer.Emit(std::move(event));
   co_await TakeMarkBack(leaving.node);
+  parts_.world.held_nodes().Release(leaving.node, kHolder);
   std::erase_if(under_way_, [&](const auto& entry) { return entry.first == leaving.node; });
   outcomes_.push_back({leaving.node, std::move(result), std::move(error)});
   if (parts_.ended) parts_.ended();

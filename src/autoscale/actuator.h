@@ -16,10 +16,10 @@
 #include "autoscale/budgets.h"
 #include "autoscale/cloud_calls.h"
 #include "autoscale/cluster_state.h"
-#include "autoscale/evictor.h"
 #include "autoscale/last_look.h"
 #include "autoscale/options.h"
 #include "autoscale/shown_removals.h"
+#include "drain/evictor.h"
 #include "report/pass_report.h"
 
 namespace coppice::autoscale {
@@ -115,10 +115,10 @@ class Actuator {
                            std::string text) const;
 
   Parts parts_;
-  Evictor evictor_;
+  drain::Evictor evictor_;
   LastLook look_;
   ShownRemovals shown_;
-  std::vector<DrainRule> rules_;
+  std::vector<drain::Rule> rules_;
   std::vector<std::pair<std::string, Under>>
       under_way_;  // by node, in the order in which they were started
   std::vector<report::DeletionOutcome> outcomes_;

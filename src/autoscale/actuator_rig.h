@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "autoscale/actuator.h"
-#include "autoscale/fake_writer.h"
 #include "autoscale/taints.h"
 #include "base/fake_clock.h"
 #include "cloud/fake_node_groups.h"
+#include "cluster/fake_writer.h"
 #include "test/support/must.h"
 
 namespace coppice::autoscale {
@@ -66,8 +66,7 @@ class ActuatorRig : public testing::Test {
     model::ReplicationController controller;
     controller.metadata.name = "rc";
     controller.metadata.namespace_ = "default";
-    world.replication_controllers.Upsert(
-        std::make_shared<const model::ReplicationController>(std::move(controller)));
+    world.Upsert(std::make_shared<const model::ReplicationController>(std::move(controller)));
     writer.where[name] = node;
   }
   DeletionBatch Batch(std::vector<std::string> names, int whole = 0) {
@@ -137,7 +136,7 @@ class ActuatorRig : public testing::Test {
 
   FakeClock clock;
   Executor executor{clock};
-  FakeWriter writer{clock};
+  cluster::FakeWriter writer{clock};
   InlineWorkers workers;
   cloud::FakeNodeGroups groups;
   cluster::World world;

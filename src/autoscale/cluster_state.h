@@ -159,6 +159,7 @@ class ClusterState {
   void UpdateWrongSizes(TimePoint now);
   std::optional<int> UpcomingIn(std::string_view group) const;
   bool MachineExists(const model::Node& node) const;
+  static bool FailedToCreate(const cloud::Instance& instance);
 
   const Options& options_;
   cloud::NodeGroups& groups_;

@@ -226,5 +226,21 @@ TEST_F(ClusterStateTest, ANodeWhoseMachineIsGoneIsDeleted) {
   EXPECT_THAT(state.total().ready, ElementsAre("m1"));
 }
 
+TEST_F(ClusterStateTest, AYoungNodeThatIsNotReadyHasUntilItsStartUpTimeIsOver) {
+  options.group_defaults.max_node_startup_time = minutes(7);
+  SetTarget(1);
+  AddBoth("m1", false, minutes(7) - seconds(1));
+  Update();
+  EXPECT_THAT(state.of("g").not_started, ElementsAre("m1"));
+  EXPECT_THAT(state.of("g").unready, IsEmpty());
+  Wakeups wake(now);
+  state.NoteDue(wake);
+  ASSERT_TRUE(wake.earliest().has_value());
+  EXPECT_EQ(wake.earliest()->at, now + seconds(1));
+  Update(seconds(1));
+  EXPECT_THAT(state.of("g").not_started, IsEmpty());
+  EXPECT_THAT(state.of("g").unready, ElementsAre("m1"));
+}
+
 }  // namespace
 }  // namespace coppice::autoscale

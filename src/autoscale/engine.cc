@@ -1,12 +1,10 @@
 #include "autoscale/engine.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "autoscale/engine_pass.h"
-#include "autoscale/gpu.h"
-#include "autoscale/readiness.h"
-#include "pack/pod_kinds.h"
+#include "autoscale/cluster_status.h"
+#include "autoscale/pod_lists.h"
+#include "model/pod_kinds.h"
 
 namespace coppice::autoscale {
 
@@ -14,45 +12,30 @@ namespace {
 
 // A process that has been away for longer has not seen what nodes were needed for meanwhile.
 constexpr Duration kMemoryLasts = std::chrono::minutes(10);
-constexpr Duration kBootGrace = std::chrono::hours(1);  // no cool-down at the start of the process
+// The provider is asked whose a node is by the refresh of the next pass.
+constexpr Duration kNextQuestion = std::chrono::seconds(1);
+constexpr Duration kNextGroup = std::chrono::milliseconds(200);
+constexpr Duration kInstanceRefresh = std::chrono::minutes(2);  // upstream's
+// A machine that was deleted counts as being there for so long.
+constexpr Duration kGoneWithin = std::chrono::minutes(5);
 
-bool Lists(const std::vector<std::string>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-// "" stands for the default scheduler wherever that is listed.
-bool ListsScheduler(const std::vector<std::string>& names, std::string_view scheduler) {
-  return Lists(names, scheduler) || (scheduler.empty() && Lists(names, "default-scheduler"));
-}
-
-const model::PodCondition* Scheduled(const model::Pod& pod) {
-  const auto it =
-      std::ranges::find(pod.status.conditions, "PodScheduled", &model::PodCondition::type);
-  return it == pod.status.conditions.end() ? nullptr : &*it;
-}
-
-bool IsUnschedulable(const model::Pod& pod) {
-  const model::PodCondition* condition = Scheduled(pod);
-  return condition != nullptr && condition->status == "False" &&
-         condition->reason == "Unschedulable";
-}
-
-// A scheduler that does not say "Unschedulable" is taken at its silence.
-bool IsUnprocessed(const model::Pod& pod) {
-  const model::PodCondition* condition = Scheduled(pod);
-  return condition == nullptr || (condition->status == "False" && condition->reason.empty());
+// Upstream's background refresh. By its own clock, not by the passes: what has come since the last
+// round is not known to a pass, however late that is.
+Task<void> RefreshInstances(Executor& executor, std::weak_ptr<ClusterState> of) {
+  for (;;) {
+    {
+      const std::shared_ptr<ClusterState> state = of.lock();
+      if (state == nullptr) co_return;
+      state->RefreshInstances();
+    }
+    co_await executor.Sleep(kInstanceRefresh);
+  }
 }
 
 }  // namespace
 
 bool Engine::Counts(const Options& options, const model::Pod& pod) {
-  if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") return false;
-  if (pod.metadata.unreadable) return true;  // whose it is, and how important, is not certain
-  if (!options.allowed_scheduler_names.empty() &&
-      !ListsScheduler(options.allowed_scheduler_names, pod.spec.scheduler_name)) {
-    return false;
-  }
-  return !pack::IsExpendable(pod, options.expendable_pods_priority_cutoff);
+  return CountsAsPod(options, pod);
 }
 
 Engine::Engine(Parts parts)
@@ -60,66 +43,80 @@ Engine::Engine(Parts parts)
       slots_(parts_.processors != nullptr ? *parts_.processors : standard_),
       orders_(parts_.groups, parts_.cloud, parts_.executor),
       groups_(orders_.groups()),
+      options_of_(groups_, parts_.options.group_defaults, slots_),
+      tell_(parts_.options, parts_.writer, slots_),
+      view_(parts_.options, parts_.view_age, parts_.oldest_kind),
+      shared_{parts_.options, parts_.world, groups_,     parts_.cloud, parts_.executor,
+              slots_,         parts_.log,   options_of_, tell_},
+      owners_(parts_.options, groups_, parts_.world),
+      nodes_(parts_.options, parts_.world, groups_, owners_, slots_),
       templates_(parts_.options, groups_, parts_.rng),
-      state_(
-          parts_.options, groups_, [this](std::string_view group) { return OptionsOf(group); },
-          [this](std::string_view group) { return templates_.Find(group) != nullptr; }),
+      state_(parts_.options, groups_, options_of_,
+             [this](std::string_view group) { return templates_.Find(group) != nullptr; }),
+      cooldowns_(parts_.options, parts_.executor.clock().Now()),
+      still_(parts_.world, parts_.executor, !parts_.options.deviations.news_between_stages),
       search_(parts_.world.snapshot(), parts_.filters),
-      pending_placer_(search_),
       up_({parts_.options, groups_, templates_, state_, search_, parts_.expanders,
-           parts_.executor.clock(), [this](std::string_view group) { return OptionsOf(group); },
-           parts_.first_of_tie,
+           parts_.executor.clock(), options_of_, parts_.first_of_tie,
            [this](std::function<void()> work) { return parts_.cloud.Elsewhere(std::move(work)); },
            slots_, parts_.log}),
-      nearest_({parts_.options, groups_, templates_, state_, search_,
-                [this](std::string_view group) { return OptionsOf(group); }}),
-      down_({parts_.options, groups_, parts_.world, search_, parts_.executor.clock(),
-             [this](std::string_view group) { return OptionsOf(group); }, slots_}),
+      nearest_({parts_.options, groups_, templates_, state_, search_, options_of_}),
+      down_({parts_.options, groups_, parts_.world, search_, parts_.executor.clock(), options_of_,
+             slots_}),
       fuse_(parts_.options, parts_.writer, parts_.log),
-      actuator_(
-          {.options = parts_.options,
-           .cloud = parts_.cloud,
-           .writer = parts_.writer,
-           .executor = parts_.executor,
-           .world = parts_.world,
-           .options_of = [this](std::string_view group) { return OptionsOf(group); },
-           .counts =
-               [this](const model::Pod& pod) {
-                 return !pack::IsExpendable(pod, parts_.options.expendable_pods_priority_cutoff);
-               },
-           .status_event = [this](std::string_view type, std::string_view reason,
-                                  std::string text) { StatusEvent(type, reason, std::move(text)); },
-           .removed =
-               [this](std::string_view group, std::string_view node, TimePoint now) {
-                 state_.RegisterScaleDown(group, now + std::chrono::minutes(5));
-                 group_scaled_down_[std::string(group)] = now;
-                 fuse_.Removed(node, now);
-                 for (const auto& observer : slots_.scale_state) observer->ScaledDown(group, now);
-               },
-           .failed =
-               [this](std::string_view group, TimePoint now) {
-                 group_failed_[std::string(group)] = now;
-                 for (const auto& observer : slots_.scale_state)
-                   observer->ScaleDownFailed(group, now);
-               },
-           .ended = [this] { Wake(); },
-           .may_delete = [this](const cloud::NodeRef& node,
-                                std::string_view group) { return NotOurs(node, group); }}) {
-  const TimePoint start = parts_.executor.clock().Now();
-  last_scale_up_ = last_delete_ = last_fail_ = start - kBootGrace;
+      actuator_(ActuatorParts()),
+      buyer_(shared_, orders_, state_, cooldowns_, [this] { Wake(); }),
+      help_(shared_, search_, down_.traits()),
+      observe_({shared_, nodes_, owners_, orders_, templates_, state_, still_, view_}),
+      repair_({shared_, nodes_, owners_, state_, down_, actuator_, buyer_, view_}),
+      scale_up_({shared_, observe_, nodes_, state_, templates_, search_, up_, help_, nearest_,
+                 buyer_, cooldowns_, still_}),
+      scale_down_(
+          {shared_, observe_, nodes_, state_, down_, fuse_, actuator_, cooldowns_, still_, view_}) {
   if (!parts_.options.deviations.fresh_instances)
     parts_.executor.Spawn(RefreshInstances(parts_.executor, watched_));
 }
 
-void Engine::Wake() {
+Actuator::Parts Engine::ActuatorParts() {
+  return {.options = parts_.options,
+          .cloud = parts_.cloud,
+          .writer = parts_.writer,
+          .executor = parts_.executor,
+          .world = parts_.world,
+          .options_of = options_of_,
+          .counts =
+              [this](const model::Pod& pod) {
+                return !model::IsExpendable(pod, parts_.options.expendable_pods_priority_cutoff);
+              },
+          .status_event = [this](std::string_view type, std::string_view reason,
+                                 std::string text) { tell_.Status(type, reason, std::move(text)); },
+          .removed =
+              [this](std::string_view group, std::string_view node, TimePoint now) {
+                state_.RegisterScaleDown(group, now + kGoneWithin);
+                cooldowns_.GroupScaledDown(group, now);
+                fuse_.Removed(node, now);
+                for (const auto& observer : slots_.scale_state) observer->ScaledDown(group, now);
+              },
+          .failed =
+              [this](std::string_view group, TimePoint now) {
+                cooldowns_.GroupFailed(group, now);
+                for (const auto& observer : slots_.scale_state)
+                  observer->ScaleDownFailed(group, now);
+              },
+          .ended = [this] { Wake(); },
+          .may_delete = [this](const cloud::NodeRef& node,
+                               std::string_view group) { return owners_.NotOurs(node, group); }};
+}
+
+void Engine::Wake() const {
   if (parts_.wake) parts_.wake();
 }
 
 Memory Engine::Remember(TimePoint now) {
   return {.written = now,
-          .last_scale_up = last_scale_up_,
-          .last_delete = last_delete_,
-          .last_failure = last_fail_,
+          .last_scale_up = cooldowns_.last_scale_up(),
+          .last_delete = cooldowns_.last_delete(),
+          .last_failure = cooldowns_.last_failure(),
           .backoffs = state_.backoffs().entries()};
 }
 
@@ -127,292 +124,65 @@ void Engine::Recall(const Memory& memory, TimePoint now) {
   if (!parts_.options.deviations.survive_restarts) return;
   // Of the future: a clock is wrong, and nobody knows whose.
   if (memory.written > now || memory.written + kMemoryLasts < now) return;
-  taints_are_fresh_ = true;
-  last_scale_up_ = std::max(last_scale_up_, std::min(memory.last_scale_up, now));
-  last_delete_ = std::max(last_delete_, std::min(memory.last_delete, now));
-  last_fail_ = std::max(last_fail_, std::min(memory.last_failure, now));
+  repair_.TaintsAreFresh();
+  cooldowns_.Recall(memory, now);
   state_.backoffs().Restore(memory.backoffs, now);
 }
 
-PassView Engine::ViewOf(PassState& pass) {
-  return {.now = pass.now,
-          .world = parts_.world,
-          .groups = groups_,
-          .disable_scale_down = [&pass] { pass.no_scale_down = true; },
-          .forget_unneeded = [this] { down_.ForgetUnneeded(); },
-          .extra = pass.extra};
-}
-
-void Engine::RegisterFailure(std::string_view group, int nodes, const cloud::MachineError& why,
-                             TimePoint now) {
-  failed_additions_.push_back({std::string(group), why.code, nodes});
-  for (const auto& observer : slots_.scale_state) observer->ScaleUpFailed(group, why, now);
-  state_.RegisterFailure(group, why, now);
-}
-
-cloud::ScalingOptions Engine::OptionsOf(std::string_view group) {
-  const auto options = groups_.Options(group, parts_.options.group_defaults);
-  const cloud::ScalingOptions standard =
-      options.ok() && options->has_value() ? **options : parts_.options.group_defaults;
-  return slots_.node_group_config ? slots_.node_group_config->OptionsOf(group, standard) : standard;
-}
-
-// The last fuse, right before a machine goes: the provider itself must say that it is the group's.
-std::string Engine::NotOurs(const cloud::NodeRef& node, std::string_view group) {
-  if (!parts_.options.deviations.fuses) return "";
-  const auto owner = groups_.GroupOf(node);
-  if (!owner.ok()) return "nobody can say whose machine it is: " + owner.status().message();
-  if (!owner->has_value()) return "the provider does not know the machine as its own";
-  if (**owner != group)
-    return "the provider has the machine in " + **owner + ", not in " + std::string(group);
-  return "";
-}
-
-void Engine::StatusEvent(std::string_view type, std::string_view reason, std::string text) {
-  if (!parts_.options.write_status_configmap) return;
-  parts_.writer.Emit({"ConfigMap", parts_.options.namespace_, parts_.options.status_config_map_name,
-                      "", std::string(type), std::string(reason), std::move(text)});
-}
-
-// A ready node whose devices have not appeared yet, or that still carries a startup taint, is not
-// ready to us.
-void Engine::ListNodes(PassState& pass) {
-  const TaintConfig taints(parts_.options);
-  const std::string gpu_label = groups_.GpuLabel();
-  const auto no_gpu = [&gpu_label](const model::Node& node) {
-    return !gpu_label.empty() && node.metadata.labels.contains(gpu_label) &&
-           AllocatableGpus(node) == 0;
-  };
-  const auto set_group = [this](ListedNode& of) {
-    auto group = GroupOf(*of.node);
-    of.group_known = group.has_value();
-    of.group = std::move(group).value_or("");
-  };
-  // What a processor says of a node may change by itself; all else is read off the object.
-  const auto read = [&](const cluster::NodePtr& node) {
-    ListedNode of{.node = node};
-    of.ready = ReadinessOf(*node).ready && !node->spec.unschedulable;
-    of.candidate = HasTaint(*node, kDeletionCandidateTaint);
-    std::string_view override_reason;
-    if (of.ready &&
-        (slots_.custom_resources ? slots_.custom_resources->DevicesMissing(*node, no_gpu)
-                                 : no_gpu(*node))) {
-      override_reason = kResourceNotReady;
-    } else if (of.ready && taints.HasStartupTaint(*node)) {
-      override_reason = kStartupTaintReason;
-    }
-    if (!override_reason.empty()) {
-      of.node = std::make_shared<const model::Node>(UnreadyCopy(*node, override_reason));
-      of.ready = false;
-    }
-    set_group(of);
-    of.index = parts_.world.snapshot().FindNode(node->metadata.name);
-    return of;
-  };
-  if (gpu_label != listed_gpu_label_) read_ = {};
-  listed_gpu_label_ = gpu_label;
-  const uint64_t version = groups_.Version();
-  const bool same_groups = version != 0 && version == listed_version_;
-  const bool same_indexes = listed_set_ == parts_.world.node_set_version();
-  pass.ready_nodes = 0;
-  pass.unknown_nodes = 0;
-  read_.Begin(parts_.world.node_count());
-  listed_.clear();
-  listed_.reserve(parts_.world.node_count());
-  parts_.world.ForEachNode([&](const cluster::NodePtr& node) {
-    bool fresh = false;
-    ListedNode& of = read_.Next(node, [&] {
-      fresh = true;
-      return read(node);
-    });
-    if (!fresh && slots_.custom_resources) {
-      of = read(node);
-    } else if (!fresh) {
-      if (!same_groups) set_group(of);
-      if (!same_indexes) of.index = parts_.world.snapshot().FindNode(node->metadata.name);
-    }
-    pass.ready_nodes += of.ready ? 1 : 0;
-    pass.unknown_nodes += of.group_known ? 0 : 1;
-    listed_.push_back(of);
-  });
-  listed_version_ = version;
-  listed_set_ = parts_.world.node_set_version();
-  pass.nodes = &listed_;
-}
-
-void Engine::ListPods(PassState& pass) {
-  std::vector<pack::PendingPod> unprocessed;
-  const std::vector<const cluster::World::PodEntry*> unbound = parts_.world.Unbound();
-  pass.pending.reserve(unbound.size());
-  for (const cluster::World::PodEntry* entry : unbound) {
-    const model::Pod& pod = *entry->pod;
-    if (entry->index == cluster::kNone || pod.metadata.deletion_timestamp ||
-        pod.metadata.unreadable ||  // what it asks for is not known: nothing is bought for it
-        !pod.status.nominated_node_name.empty()) {
-      continue;
-    }
-    if (IsUnschedulable(pod)) {
-      pass.pending.push_back({entry->pod, entry->index});
-    } else if (ListsScheduler(parts_.options.bypassed_scheduler_names, pod.spec.scheduler_name) &&
-               IsUnprocessed(pod)) {
-      unprocessed.push_back({entry->pod, entry->index});
-    }
-  }
-  std::ranges::move(unprocessed, std::back_inserter(pass.pending));
-}
-
-Task<bool> Engine::Observe(PassState& pass) {
-  // Before the cloud is asked nodes are listed only for who wants to know of them by then.
-  if (slots_.actionable_cluster || !parts_.options.scale_up_from_zero) ListNodes(pass);
-  if (slots_.actionable_cluster) {
-    const auto why = slots_.actionable_cluster->ShouldAbort(*pass.nodes, ViewOf(pass));
-    if (!why.ok()) pass.Fail("internalError", why.status().message());
-    if (why.ok() && !why->empty()) StatusEvent("Warning", "ClusterUnhealthy", *why);
-    if (!why.ok() || !why->empty()) {
-      down_.ForgetUnneeded();
-      co_return false;
-    }
-  } else if (!parts_.options.scale_up_from_zero && (pass.nodes->empty() || pass.ready_nodes == 0)) {
-    down_.ForgetUnneeded();
-    StatusEvent("Warning", "ClusterUnhealthy", "Cluster has no ready nodes.");
-    co_return false;
-  }
-  pass.deleting = actuator_.InProgress();
-  pass.report->deleting = pass.deleting.empty.size() + pass.deleting.drained.size();
-  TellNodes();
-  const Stopwatch refresh(parts_.executor.clock());
-  const uint64_t answers = orders_.answers();
-  const coppice::Status refreshed = co_await parts_.cloud.Refresh();
-  if (!refreshed.ok()) {
-    pass.Fail("cloudProviderError", refreshed.message());
-    co_return false;
-  }
-  orders_.Refreshed(answers);
-  refresh.Note(pass.report->took, "cloudProviderRefresh");
-  if (const std::string stale = StaleView(); !stale.empty()) {
-    pass.Fail("apiCallError", stale);
-    co_return false;
-  }
-  const Stopwatch update(parts_.executor.clock());
-  // The cluster went on while the cloud was asked. From here on what comes is held back until the
-  // plan is made: what is listed now is what is planned with.
-  parts_.world.Hold();
-  ListNodes(pass);
-  co_await CleanUp(pass);
-  ListPods(pass);
-  for (const auto& observer : slots_.loop_start) observer->Refresh(ViewOf(pass));
-  auto budgets = PdbTracker::Create(parts_.world.budgets.List());
-  if (!budgets.ok()) {
-    pass.Fail("internalError",
-              "failed to initialize RemainingPdbTracker: " + budgets.status().message());
-    co_return false;
-  }
-  pass.budgets = std::move(*budgets);
-
-  const auto pods_of = [this](const model::Node& node) {
-    std::vector<const model::Pod*> pods;
-    const cluster::NodeIndex index = parts_.world.snapshot().FindNode(node.metadata.name);
-    if (index == cluster::kNone) return pods;
-    for (const cluster::PodIndex pod : parts_.world.PodsInOrder(index)) {
-      if (const auto* entry = parts_.world.EntryOf(pod)) pods.push_back(entry->pod.get());
-    }
-    return pods;
-  };
-  templates_.Recompute(*pass.nodes, pods_of, parts_.world.daemon_sets.List(), pass.now);
-  if (slots_.node_info) {
-    auto processed = slots_.node_info->Process(templates_.all(), *pass.nodes, ViewOf(pass));
-    if (!processed.ok()) {
-      pass.Fail("internalError", "node info: " + processed.status().message());
-      co_return false;
-    }
-    templates_.Replace(std::move(*processed));
-  }
-
-  const auto findings = state_.Update(*pass.nodes, pass.now);
-  if (!findings.ok()) {
-    down_.ForgetUnneeded();
-    pass.Fail("cloudProviderError", findings.status().message());
-    co_return false;
-  }
-  for (const TimedOutRequest& late : findings->timed_out) {
-    const std::string waited = FormatGoDuration(late.waited);
-    StatusEvent("Warning", "ScaleUpTimedOut",
-                "Nodes added to group " + late.group + " failed to register within " + waited);
-    RegisterFailure(late.group, late.increase,
-                    {cloud::ErrorClass::kOther, "timeout",
-                     "Scale-up timed out for node group " + late.group + " after " + waited},
-                    pass.now);
-    if (late.increase <= 0) continue;
-    const coppice::Status reverted =
-        co_await parts_.cloud.DecreaseTarget(late.group, -late.increase);
-    if (!reverted.ok()) {
-      StatusEvent("Warning", "FailedToRevertScaleUp",
-                  "Failed to decrease target size for group " + late.group +
-                      " after scale-up timeout: " + reverted.message());
-    }
-  }
-  update.Note(pass.report->took, "updateClusterState");
-  for (const FailedCreations& failed : findings->failed_creations) {
-    const std::string_view kind =
-        failed.error.error_class == cloud::ErrorClass::kOutOfResources ? "OutOfResource" : "Other";
-    StatusEvent("Warning", "ScaleUpFailed",
-                "Failed adding " + std::to_string(failed.count) + " nodes to group " +
-                    failed.group + " due to " + std::string(kind) + "." + failed.error.code +
-                    "; source errors: " + failed.error.message);
-    RegisterFailure(failed.group, failed.count, failed.error, pass.now);
-  }
-  co_return true;
-}
-
 Task<std::shared_ptr<const report::PassReport>> Engine::Pass(TimePoint now) {
-  PassState pass(now);
-  const bool known = co_await Observe(pass);
-  if (!known) {
-    parts_.world.ApplyHeld();
+  autoscale::Pass pass(now, shared_, [this] { down_.ForgetUnneeded(); });
+  ScaleUpStage::Outcome bought(parts_.world, tpus_);
+  // The stages, in this order: each sees what the one before it did.
+  Observation seen = co_await observe_.Run(pass, actuator_.InProgress());  // what there is
+  bool go_on = co_await repair_.Run(pass, seen);  // what went wrong: before any number is trusted
+  if (go_on)                                      // what pods need: before anything is removed
+    go_on = co_await scale_up_.Run(pass, seen, actuator_.InProgress().drained, bought);
+  if (go_on && parts_.options.scale_down_enabled && !help_.LeavesNoTimeForScaleDown())
+    co_await scale_down_.Run(pass, seen, bought);  // what nobody needs, with all that in mind
+  still_.End();
+  if (go_on && parts_.options.enforce_node_group_min_size)
+    co_await scale_up_.RaiseToMinima(pass, bought);  // whatever else was decided
+  if (seen.known) {
+    Finish(pass, seen, bought);
+  } else {
     pass.wake.In(kTryAgain, "the pass ended early");
     pass.report->call_again = pass.wake.earliest();
-    co_return pass.report;
   }
-
-  const bool go_on = co_await Repair(pass);
-  if (!go_on) {
-    parts_.world.ApplyHeld();
-  } else {
-    parts_.world.snapshot().OpenFork();  // everything that is only imagined from here on
-    AddUpcoming(pass);
-    const Stopwatch filter(parts_.executor.clock());
-    ListPodsToHelp(pass);
-    filter.Note(pass.report->took, "filterOutSchedulable");
-    const bool buy = ShouldScaleUp(pass);
-    const Stopwatch scale_up(parts_.executor.clock());
-    if (buy) co_await ScaleUp(pass);
-    if (buy) scale_up.Note(pass.report->took, "scaleUp");
-    nearest_.Explain(pass.report->scale_up, pass.all_nodes, pass.ready_nodes, pass.now);
-    const bool degraded = parts_.options.enable_graceful_degradation && degraded_passes_ > 0;
-    if (parts_.options.scale_down_enabled && !(degraded && degraded_passes_ % 4 != 0)) {
-      co_await ScaleDown(pass);
-    } else {
-      parts_.world.snapshot().RevertFork();
-      parts_.world.ApplyHeld();
-    }
-    if (parts_.options.enforce_node_group_min_size) {
-      pass.scale_up_tried = true;
-      ScaleUpPlan plan = up_.PlanMinSizes(pass.all_nodes, pass.now);
-      pass.report->earlier_rounds.push_back(std::move(pass.report->scale_up));
-      for (const PlannedEvent& event : plan.events)
-        StatusEvent(event.type, event.reason, event.text);
-      if (plan.resizes.empty()) {
-        pass.report->scale_up = std::move(plan.report);
-      } else {
-        pass.report->scale_up = co_await Execute(std::move(plan), pass.now);
-        if (pass.report->scale_up.result == report::ScaleUpResult::kSuccessful)
-          last_scale_up_ = pass.now;
-      }
-      TellScaleUp(pass);
-    }
-  }
-  Finish(pass);
   co_return pass.report;
+}
+
+void Engine::NoteDue(autoscale::Pass& pass, const Observation& seen,
+                     const ScaleUpStage::Outcome& bought) {
+  const report::PassReport& report = *pass.report;
+  state_.NoteDue(pass.wake);
+  down_.NoteDue(pass.wake);
+  fuse_.NoteDue(pass.wake);
+  const bool pods_wait = bought.planned ? !bought.unhelped.empty() : !seen.pending.empty();
+  if (pods_wait) state_.NoteBackoffs(pass.wake);
+  if (nodes_.unknown() > 0) pass.wake.In(kNextQuestion, "the provider has not placed a node yet");
+  if (report.unprocessed_pods > 0) pass.wake.In(Duration(1), "pods were not looked at");
+  // The group that failed is left alone now; another one may do.
+  if (!report.scale_up.failed_groups.empty()) pass.wake.In(kNextGroup, "an order failed");
+  if (!report.error.empty()) pass.wake.In(kTryAgain, "the pass failed");
+  pass.report->call_again = pass.wake.earliest();
+}
+
+void Engine::Finish(autoscale::Pass& pass, const Observation& seen, ScaleUpStage::Outcome& bought) {
+  NoteDue(pass, seen, bought);
+  report::PassReport& report = *pass.report;
+  report.status = StatusOf(state_, groups_, slots_, down_.CandidatesByGroup(), pass.now);
+  report.status->scale_down_probed = down_.last_evaluation();
+  if (!bought.tried) tell_.ScaleUp(report.scale_up, pass.View());
+  report.scale_down.outcomes = actuator_.TakeOutcomes();
+  report.scale_down.unneeded = down_.Unneeded();
+  report.scale_down.staying = down_.Staying();
+  report.scale_down.held = down_.Held();
+  report.scale_up.fitting = std::move(bought.fitting);
+  report.failed_additions = buyer_.TakeFailures();
+  report.groups_created = buyer_.TakeGroupsCreated();
+  const PassView view = pass.View();
+  if (slots_.scale_down_status) slots_.scale_down_status->Process(report.scale_down, view);
+  if (slots_.autoscaling_status) slots_.autoscaling_status->Process(*report.status, view);
 }
 
 }  // namespace coppice::autoscale

@@ -90,6 +90,9 @@ void AddDeviationFlags(FlagTable& t) {
   deviation("survive-restarts", &Deviations::survive_restarts,
             "[ours] Unneeded timers and back-offs of a process that ran a moment ago go on: the "
             "former are read from the soft taints, the latter from the status ConfigMap.");
+  deviation("news-between-stages", &Deviations::news_between_stages,
+            "[ours] What happens in the cluster while a pass waits for the cloud or an expander is "
+            "known to its next stage, instead of being held back until its last plan is made.");
   t.AddNumber("explain-checks", &Options::explain_checks,
               "[ours] How many questions to the filters a pass may spend on what would have helped "
               "the pods that nothing helps; 0: none, below 0: no limit, and every other reason is "

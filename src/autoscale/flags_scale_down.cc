@@ -13,12 +13,40 @@ Status DrainPriorities(Options& options, std::string_view text) {
   for (const std::string& part : Split(text, ',')) {
     const auto pair = Split(part, ':');
     if (pair.size() != 2) return BadFlagValue(part, "priority:seconds");
-    DrainTier tier;
+    drain::PriorityTier tier;
     tier.priority = TRY(FlagNumber<int32_t>(pair[0], "a priority"));
     tier.shutdown_grace_period_seconds = TRY(FlagNumber<int64_t>(pair[1], "a number of seconds"));
     options.drain_priority_config.push_back(tier);
   }
   return Status::Ok();
+}
+
+// What is handed to drain (drain_options.h).
+void AddDrainFlags(FlagTable& t) {
+  t.AddNumber("max-graceful-termination-sec", &Options::max_graceful_termination_sec,
+              "Most seconds that a pod gets to end.");
+  t.Add("drain-priority-config", "list", "",
+        "Grace period by priority: priority:seconds,priority:seconds.",
+        [](FlagValues& v, std::string_view text) { return DrainPriorities(v.options, text); });
+  t.AddDuration("max-pod-eviction-time", &Options::max_pod_eviction_time,
+                "How long a refused eviction is tried again.");
+  t.AddBool("skip-nodes-with-system-pods", &Options::skip_nodes_with_system_pods,
+            "Nodes with kube-system pods stay.");
+  t.AddBool("skip-nodes-with-local-storage", &Options::skip_nodes_with_local_storage,
+            "Nodes with pods that use local storage stay.");
+  t.AddBool("skip-nodes-with-custom-controller-pods",
+            &Options::skip_nodes_with_custom_controller_pods,
+            "Nodes with pods of unknown controllers stay.");
+  t.AddNumber("min-replica-count", &Options::min_replica_count,
+              "Pods of controllers with fewer replicas keep their node.");
+  t.AddDuration("blocking-system-pod-distruption-timeout",
+                &Options::blocking_system_pod_distruption_timeout,
+                "A kube-system pod without budget keeps its node this long.");
+  t.AddBool("daemonset-eviction-for-empty-nodes", &Options::daemonset_eviction_for_empty_nodes,
+            "Evict DaemonSet pods of empty nodes.");
+  t.AddBool("daemonset-eviction-for-occupied-nodes",
+            &Options::daemonset_eviction_for_occupied_nodes,
+            "Evict DaemonSet pods of drained nodes.");
 }
 
 }  // namespace
@@ -68,30 +96,7 @@ void AddScaleDownFlags(FlagTable& t) {
               "Most nodes going at once.");
   t.AddNumber("max-drain-parallelism", &Options::max_drain_parallelism,
               "Most nodes being drained at once.");
-  t.AddNumber("max-graceful-termination-sec", &Options::max_graceful_termination_sec,
-              "Most seconds that a pod gets to end.");
-  t.Add("drain-priority-config", "list", "",
-        "Grace period by priority: priority:seconds,priority:seconds.",
-        [](FlagValues& v, std::string_view text) { return DrainPriorities(v.options, text); });
-  t.AddDuration("max-pod-eviction-time", &Options::max_pod_eviction_time,
-                "How long a refused eviction is tried again.");
-  t.AddBool("skip-nodes-with-system-pods", &Options::skip_nodes_with_system_pods,
-            "Nodes with kube-system pods stay.");
-  t.AddBool("skip-nodes-with-local-storage", &Options::skip_nodes_with_local_storage,
-            "Nodes with pods that use local storage stay.");
-  t.AddBool("skip-nodes-with-custom-controller-pods",
-            &Options::skip_nodes_with_custom_controller_pods,
-            "Nodes with pods of unknown controllers stay.");
-  t.AddNumber("min-replica-count", &Options::min_replica_count,
-              "Pods of controllers with fewer replicas keep their node.");
-  t.AddDuration("blocking-system-pod-distruption-timeout",
-                &Options::blocking_system_pod_distruption_timeout,
-                "A kube-system pod without budget keeps its node this long.");
-  t.AddBool("daemonset-eviction-for-empty-nodes", &Options::daemonset_eviction_for_empty_nodes,
-            "Evict DaemonSet pods of empty nodes.");
-  t.AddBool("daemonset-eviction-for-occupied-nodes",
-            &Options::daemonset_eviction_for_occupied_nodes,
-            "Evict DaemonSet pods of drained nodes.");
+  AddDrainFlags(t);
   t.AddBool("cordon-node-before-terminating", &Options::cordon_node_before_terminating,
             "Cordon a node before it goes.");
   t.AddDuration("node-delete-delay-after-taint", &Options::node_delete_delay_after_taint,

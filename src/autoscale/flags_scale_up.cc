@@ -30,6 +30,40 @@ Status GpuTotal(Options& options, std::string_view text) {
   return Status::Ok();
 }
 
+// How much, and how long it may take to find out.
+void AddLimits(FlagTable& t) {
+  t.AddNumber("max-nodes-total", &Options::max_nodes_total,
+              "Limit on nodes of the cluster; 0: none.");
+  t.Add("cores-total", "range", "0:320000", "Limits on cores of the cluster, min:max.",
+        [](FlagValues& v, std::string_view text) -> Status {
+          v.options.cores_total = TRY(Range(text, 1));
+          return Status::Ok();
+        });
+  t.Add("memory-total", "range", "0:6400000", "Limits on memory of the cluster in GiB, min:max.",
+        [](FlagValues& v, std::string_view text) -> Status {
+          v.options.memory_total = TRY(Range(text, int64_t{1} << 30));
+          return Status::Ok();
+        });
+  t.Add("gpu-total", "range", "",
+        "Limits on GPUs of a type, type:min:max. May be given several times.",
+        [](FlagValues& v, std::string_view text) { return GpuTotal(v.options, text); });
+  t.AddNumber("max-nodes-per-scaleup", &Options::max_nodes_per_scaleup,
+              "Most nodes that one estimate may add.");
+  t.AddDuration("max-nodegroup-binpacking-duration", &Options::max_nodegroup_binpacking_duration,
+                "Most time for one estimate.");
+  t.AddDuration("max-binpacking-time", &Options::max_binpacking_time,
+                "Most time for all estimates of a pass.");
+  t.AddBool("fastpath-binpacking-enabled", &Options::fastpath_binpacking_enabled,
+            "Approximate the last kind of pods.");
+  t.AddBool("salvo-scale-up", &Options::salvo_scale_up, "Several scale-ups in one pass.");
+  t.AddDuration("salvo-scale-up-budget", &Options::salvo_scale_up_budget, "Most time for them.");
+  t.AddBool("parallel-scale-up", &Options::parallel_scale_up,
+            "Resize the groups of a balanced scale-up at the same time.");
+  t.AddBool("scaleup-simulation-for-skipped-node-groups-enabled",
+            &Options::scaleup_simulation_for_skipped_node_groups_enabled,
+            "Better reasons for groups that were not considered.");
+}
+
 }  // namespace
 
 void AddScaleUpFlags(FlagTable& t) {
@@ -61,36 +95,7 @@ void AddScaleUpFlags(FlagTable& t) {
               "Free resources may differ by this share.");
   t.AddNumber("max-allocatable-difference-ratio", &Options::max_allocatable_difference_ratio,
               "Allocatable may differ by this share.");
-  t.AddNumber("max-nodes-total", &Options::max_nodes_total,
-              "Limit on nodes of the cluster; 0: none.");
-  t.Add("cores-total", "range", "0:320000", "Limits on cores of the cluster, min:max.",
-        [](FlagValues& v, std::string_view text) -> Status {
-          v.options.cores_total = TRY(Range(text, 1));
-          return Status::Ok();
-        });
-  t.Add("memory-total", "range", "0:6400000", "Limits on memory of the cluster in GiB, min:max.",
-        [](FlagValues& v, std::string_view text) -> Status {
-          v.options.memory_total = TRY(Range(text, int64_t{1} << 30));
-          return Status::Ok();
-        });
-  t.Add("gpu-total", "range", "",
-        "Limits on GPUs of a type, type:min:max. May be given several times.",
-        [](FlagValues& v, std::string_view text) { return GpuTotal(v.options, text); });
-  t.AddNumber("max-nodes-per-scaleup", &Options::max_nodes_per_scaleup,
-              "Most nodes that one estimate may add.");
-  t.AddDuration("max-nodegroup-binpacking-duration", &Options::max_nodegroup_binpacking_duration,
-                "Most time for one estimate.");
-  t.AddDuration("max-binpacking-time", &Options::max_binpacking_time,
-                "Most time for all estimates of a pass.");
-  t.AddBool("fastpath-binpacking-enabled", &Options::fastpath_binpacking_enabled,
-            "Approximate the last kind of pods.");
-  t.AddBool("salvo-scale-up", &Options::salvo_scale_up, "Several scale-ups in one pass.");
-  t.AddDuration("salvo-scale-up-budget", &Options::salvo_scale_up_budget, "Most time for them.");
-  t.AddBool("parallel-scale-up", &Options::parallel_scale_up,
-            "Resize the groups of a balanced scale-up at the same time.");
-  t.AddBool("scaleup-simulation-for-skipped-node-groups-enabled",
-            &Options::scaleup_simulation_for_skipped_node_groups_enabled,
-            "Better reasons for groups that were not considered.");
+  AddLimits(t);
   t.AddDuration("max-node-provision-time", &cloud::ScalingOptions::max_node_provision_time,
                 "How long a machine may take to register.");
   t.AddDuration("max-node-startup-time", &cloud::ScalingOptions::max_node_startup_time,

@@ -1,9 +1,7 @@
 #include "autoscale/last_look.h"
 
-#include <algorithm>
-
 #include "autoscale/taints.h"
-#include "pack/pod_kinds.h"
+#include "drain/keeps_node.h"
 
 namespace coppice::autoscale {
 namespace {
@@ -26,17 +24,6 @@ Status SameMachine(const Leaving& leaving, const model::Node& now) {
 
 }  // namespace
 
-cluster::LivePod KeepsNode(const std::vector<cluster::LivePod>& pods, const Options& options) {
-  const auto keeps = std::ranges::find_if(pods, [&](const cluster::LivePod& pod) {
-    if (pod->metadata.unreadable) return true;  // whatever it is
-    return !pod->metadata.deletion_timestamp && pod->status.phase != "Succeeded" &&
-           pod->status.phase != "Failed" && !pack::IsMirrorPod(*pod) &&
-           !pack::IsDaemonSetPod(*pod) &&
-           !pack::IsExpendable(*pod, options.expendable_pods_priority_cutoff);
-  });
-  return keeps == pods.end() ? nullptr : *keeps;
-}
-
 Task<Status> LastLook::LookAtPods(std::string node) {
   const auto pods = co_await writer_.PodsOn(node);
   if (pods.code() == Code::kUnimplemented) co_return Status::Ok();
@@ -44,7 +31,7 @@ Task<Status> LastLook::LookAtPods(std::string node) {
     co_return Unavailable("the API server could not be asked which pods are on \"" + node +
                           "\" now: " + pods.status().message());
   }
-  const cluster::LivePod kept = KeepsNode(*pods, options_);
+  const cluster::LivePod kept = drain::KeepsNode(*pods, options_.expendable_pods_priority_cutoff);
   if (kept == nullptr) co_return Status::Ok();
   co_return FailedPrecondition("the pod " + kept->metadata.namespace_ + "/" + kept->metadata.name +
                                " is on \"" + node + "\" now");

@@ -29,10 +29,6 @@ struct Leaving {
   bool drain = false;
 };
 
-// The first of the pods that keeps a node from being deleted: not of a DaemonSet, not a mirror pod,
-// not expendable, and neither over nor about to end. Null: nothing is left.
-cluster::LivePod KeepsNode(const std::vector<cluster::LivePod>& pods, const Options& options);
-
 class LastLook {
  public:
   LastLook(const Options& options, cluster::Writer& writer, const cluster::World& world)

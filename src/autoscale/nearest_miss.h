@@ -17,7 +17,7 @@
 #include "autoscale/pod_changes.h"
 #include "autoscale/quotas.h"
 #include "autoscale/templates.h"
-#include "pack/search.h"
+#include "fit/search.h"
 #include "report/pass_report.h"
 
 namespace coppice::autoscale {
@@ -29,7 +29,7 @@ class NearestMiss {
     cloud::NodeGroups& groups;
     const Templates& templates;
     const ClusterState& state;
-    pack::Search& search;
+    fit::Search& search;
     ClusterState::OptionsOf options_of;
   };
   explicit NearestMiss(Parts parts) : parts_(std::move(parts)) {}

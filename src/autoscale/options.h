@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "cloud/node_groups.h"
+#include "drain/options.h"
 
 namespace coppice::autoscale {
 
@@ -54,6 +55,9 @@ struct Deviations {
   // Unneeded timers (from the soft taints) and back-offs (from the status ConfigMap) of a process
   // before this one go on, if it was alive a moment ago.
   bool survive_restarts = true;
+  // What happens in the cluster while a stage waits for an answer is known to the next one, instead
+  // of being held back from the first list of a pass to its last plan.
+  bool news_between_stages = true;
 
   static Deviations None() {
     Deviations none;
@@ -67,6 +71,7 @@ struct Deviations {
     none.count_machines_on_their_way = false;
     none.larger_pods_first = false;
     none.survive_restarts = false;
+    none.news_between_stages = false;
     return none;
   }
 };
@@ -75,13 +80,6 @@ struct ResourceRange {
   int64_t min = 0;
   int64_t max = 0;
   friend bool operator==(const ResourceRange&, const ResourceRange&) = default;
-};
-
-// One step of --drain-priority-config: pods of at least this priority get this long to end.
-struct DrainTier {
-  int32_t priority = 0;
-  int64_t shutdown_grace_period_seconds = 0;
-  friend bool operator==(const DrainTier&, const DrainTier&) = default;
 };
 
 struct Options {
@@ -141,7 +139,8 @@ struct Options {
   int max_scale_down_parallelism = 10;
   int max_drain_parallelism = 1;
   int64_t max_graceful_termination_sec = 600;
-  std::vector<DrainTier> drain_priority_config;  // empty: one tier of max_graceful_termination_sec
+  std::vector<drain::PriorityTier>
+      drain_priority_config;  // empty: one tier of max_graceful_termination_sec
   Duration max_pod_eviction_time = std::chrono::minutes(2);
   bool skip_nodes_with_system_pods = true;
   bool skip_nodes_with_local_storage = true;

@@ -24,13 +24,13 @@
 #include "cloud/node_groups.h"
 #include "cluster/world.h"
 #include "expand/option.h"
-#include "pack/equivalence.h"
+#include "fit/equivalence.h"
 #include "pack/node_template.h"
 #include "report/pass_report.h"
 
 namespace coppice::autoscale {
 
-using Pods = std::vector<pack::PendingPod>;
+using Pods = std::vector<fit::PendingPod>;
 using TemplatesByGroup = std::map<std::string, pack::TemplatePtr, std::less<>>;
 
 // What a processor sees of the pass, and what it may ask of it.
@@ -103,7 +103,8 @@ class PodListProcessor {
   virtual ~PodListProcessor() = default;
   // `standard` adds what is being evicted, places what fits on nodes that exist or are coming,
   // drops DaemonSet pods and those that are too young. Pods may be left out; one that is added must
-  // be in the snapshot (view.world.snapshot().AddPod), which forgets it at the end of the pass.
+  // be in the snapshot (view.world.snapshot().AddPod), which forgets it at the end of the plan; one
+  // that `standard` has found a place for is put there again in later plans of the pass.
   virtual Result<Pods> Process(Pods pods, const std::function<Pods(Pods)>& standard,
                                const PassView& view) = 0;
 };

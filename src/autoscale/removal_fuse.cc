@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autoscale/last_look.h"
+#include "drain/keeps_node.h"
 
 namespace coppice::autoscale {
 namespace {
@@ -87,7 +87,8 @@ Task<std::set<std::string>> RemovalFuse::AskWhoIsEmpty(const Moment& moment,
   std::set<std::string> full;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!answers[i].ok()) continue;  // nobody to ask: the node counts as any other
-    const cluster::LivePod kept = KeepsNode(*answers[i], options_);
+    const cluster::LivePod kept =
+        drain::KeepsNode(*answers[i], options_.expendable_pods_priority_cutoff);
     if (kept == nullptr) {
       empty.insert(names[i]);
     } else {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "autoscale/fake_writer.h"
 #include "base/executor.h"
 #include "base/fake_clock.h"
+#include "cluster/fake_writer.h"
 
 namespace coppice::autoscale {
 namespace {
@@ -65,7 +65,7 @@ class RemovalFuseTest : public testing::Test {
 
   FakeClock clock;
   Executor executor{clock};
-  FakeWriter writer{clock};
+  cluster::FakeWriter writer{clock};
   Log log = Log::Null();
   Options options;
   RemovalFuse fuse{options, writer, log};

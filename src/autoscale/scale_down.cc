@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "autoscale/drain_options.h"
 #include "autoscale/taints.h"
 
 namespace coppice::autoscale {
@@ -16,11 +17,6 @@ using report::Unremovable;
 constexpr Duration kAskBudgets = std::chrono::seconds(10);
 // How often a node is tried again because there may be room elsewhere.
 constexpr Duration kLookElsewhere = std::chrono::minutes(1);
-
-// What a node that is tried carries meanwhile. Upstream's value is the time; one that never changes
-// keeps the number of node shapes from growing with every pass.
-const model::Taint kGhostTaint{
-    .key = std::string(kToBeDeletedTaint), .value = "simulated", .effect = "NoSchedule"};
 
 }  // namespace
 
@@ -36,7 +32,7 @@ int DeletionsInProgress::InGroup(std::string_view group) const {
 
 ScaleDownPlanner::ScaleDownPlanner(Parts parts)
     : parts_(std::move(parts)),
-      rules_(DefaultDrainRules(DrainOptions::From(parts_.options))),
+      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.options))),
       judged_(rules_, traits_),
       alone_(rules_, traits_),
       placer_(parts_.search),
@@ -80,114 +76,6 @@ uint64_t ScaleDownPlanner::PodsFingerprint(cluster::NodeIndex index) const {
   return sum;
 }
 
-bool ScaleDownPlanner::FindPlaces(cluster::NodeIndex index, const Moving& moving,
-                                  const std::vector<uint8_t>& destinations, Simulated& result) {
-  cluster::Snapshot& snapshot = parts_.world.snapshot();
-  if (moving.pods.empty()) {
-    snapshot.RemoveNode(index);
-    return true;
-  }
-  for (const cluster::PodIndex pod : moving.pods) {
-    if (snapshot.node_of(pod) != cluster::kNone) snapshot.Unplace(pod);
-  }
-  // What else runs on it goes with the machine and is not counted any more.
-  const std::vector<cluster::PodIndex> rest(snapshot.pods_on(index).begin(),
-                                            snapshot.pods_on(index).end());
-  for (const cluster::PodIndex pod : rest) snapshot.Unplace(pod);
-  // Empty and tainted, but still there: spread constraints count its domain.
-  snapshot.AddTaint(index, kGhostTaint);
-  const pack::Placement placement = placer_.Place(
-      moving.pods, [&](size_t i) -> const model::Pod& { return ObjectOf(moving.objects[i]); },
-      {.accept = {.allowed = &destinations, .except = index}, .stop_at_first_failure = true});
-  if (!placement.all()) {
-    DescribeStuck(moving, placement, destinations, index, result.staying);
-    return false;
-  }
-  result.removable.emplace();
-  result.removable->destinations.reserve(moving.pods.size());
-  for (const cluster::PodIndex pod : moving.pods)
-    result.removable->destinations.push_back(snapshot.node_of(pod));
-  snapshot.RemoveNode(index);
-  return true;
-}
-
-// The first of the highest priority is the one that failed; what comes behind it was not tried.
-void ScaleDownPlanner::DescribeStuck(const Moving& moving, const pack::Placement& placement,
-                                     const std::vector<uint8_t>& destinations,
-                                     cluster::NodeIndex except, report::StayingNode& staying) {
-  const cluster::Snapshot& snapshot = parts_.world.snapshot();
-  const auto priority_of = [&](size_t i) { return snapshot.spec(moving.pods[i]).priority; };
-  std::optional<size_t> stuck;
-  for (size_t i = 0; i < moving.pods.size(); ++i) {
-    if (placement.placed[i] == 0 && (!stuck || priority_of(i) > priority_of(*stuck))) stuck = i;
-  }
-  if (!stuck) return;
-  staying.stuck_pod = parts_.world.EntryOf(moving.objects[*stuck])->pod;
-  if (parts_.options.explain_checks >= 0) return;
-  std::map<std::string, int> counts;
-  for (const cluster::NodeIndex node : snapshot.nodes()) {
-    if (node == except || node >= destinations.size() || destinations[node] == 0) continue;
-    const model::Verdict verdict = parts_.search.Check(moving.pods[*stuck], node);
-    for (const std::string& reason : verdict.reasons()) ++counts[reason];
-  }
-  staying.stuck_reasons.assign(counts.begin(), counts.end());
-  std::ranges::stable_sort(staying.stuck_reasons, std::greater<>(),
-                           &std::pair<std::string, int>::second);
-}
-
-ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const ListedNode& of,
-                                                              std::vector<uint8_t>& destinations) {
-  Simulated result;
-  result.staying.node = of.node->metadata.name;
-  cluster::Snapshot& snapshot = parts_.world.snapshot();
-  if (!snapshot.IsLive(of.index)) {
-    result.staying.reason = Unremovable::kNoNodeInfo;
-    return result;
-  }
-  parts_.world.PodsInOrder(of.index, pods_);
-  IndexesToMove move =
-      judged_.Sort(parts_.world, pods_, {view.budgets, view.controllers, view.now});
-  if (move.blocking != cluster::kNone) {
-    result.staying.reason = Unremovable::kBlockedByPod;
-    result.staying.blocking_pod = parts_.world.EntryOf(move.blocking)->pod;
-    result.staying.blocking_reason = ToString(move.blocked_by.reason);
-    result.staying.detail = move.blocked_by.text;
-    return result;
-  }
-  Moving moving{move.movable, std::move(move.movable)};
-  const auto object_of = [this](cluster::PodIndex pod) -> const model::Pod& {
-    return ObjectOf(pod);
-  };
-  const bool tpus = tpus_.Any(moving.pods, snapshot, object_of);
-  // In a full cluster most nodes fail at their first pod: then nothing has to be moved to find out.
-  if (!tpus && parts_.options.explain_checks >= 0 &&
-      placer_.WouldStopAtOnce(moving.pods, {.allowed = &destinations, .except = of.index})) {
-    result.staying.reason = Unremovable::kNoPlaceToMovePods;
-    result.staying.stuck_pod = parts_.world.EntryOf(moving.objects.front())->pod;
-    return result;
-  }
-  {
-    auto fork = snapshot.Fork();
-    if (tpus) {
-      for (const cluster::PodIndex pod : moving.pods) snapshot.Unplace(pod);
-      tpus_.Forget(moving.pods, snapshot, object_of);
-    }
-    if (!FindPlaces(of.index, moving, destinations, result)) {
-      result.staying.reason = Unremovable::kNoPlaceToMovePods;
-      return result;
-    }
-    fork.Commit();  // later candidates see the moved pods and the missing node
-  }
-  RemovableNode removable{.node = of.node->metadata.name,
-                          .group = of.group,
-                          .to_reschedule = std::move(moving.objects),
-                          .daemon_set = std::move(move.daemon_set),
-                          .on_completion = std::move(move.on_completion)};
-  if (result.removable) removable.destinations = std::move(result.removable->destinations);
-  result.removable = std::move(removable);
-  return result;
-}
-
 int ScaleDownPlanner::UnneededLimit() const {
   const int n = parts_.options.max_scale_down_parallelism;
   const int by_growth = static_cast<int>(unneeded_.size()) + 2 * n;
@@ -227,7 +115,8 @@ void ScaleDownPlanner::NoteDue(Wakeups& wake) const {
 }
 
 bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, TimePoint now) const {
-  if (remembered.why.blocking_reason == ToString(BlockingReason::kNotEnoughPdb)) return true;
+  if (remembered.why.blocking_reason == drain::ToString(drain::BlockingReason::kNotEnoughPdb))
+    return true;
   return remembered.objects != parts_.world.node_count() + parts_.world.pod_count() &&
          now - remembered.found >= kLookElsewhere;
 }
@@ -250,50 +139,43 @@ void ScaleDownPlanner::Keep(cluster::NodeIndex index, report::StayingNode stayin
   staying_.push_back(std::move(staying));
 }
 
-void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candidates) {
-  shortest_interval_ = std::min(shortest_interval_, view.now - last_evaluation_);
-  last_evaluation_ = view.now;
-  ++evaluation_;
-  cluster::Snapshot& snapshot = parts_.world.snapshot();
-  const auto evaluation = snapshot.Fork();  // reverted at the end, whatever was found
-
-  std::unordered_set<std::string_view> deleting(view.deleting.empty.begin(),
-                                                view.deleting.empty.end());
-  deleting.insert(view.deleting.drained.begin(), view.deleting.drained.end());
-  const auto being_deleted = [&](const ListedNode& of) {
-    return !deleting.empty() && deleting.contains(of.node->metadata.name);
-  };
-  std::vector<uint8_t> destinations(snapshot.node_bound(), 0);
-  for (const ListedNode& of : view.nodes) {
-    if (snapshot.IsLive(of.index) && !being_deleted(of)) destinations[of.index] = 1;
-  }
-  if (std::string gpu_label = parts_.groups.GpuLabel(); gpu_label != gpu_label_) {
-    gpu_label_ = std::move(gpu_label);
-    node_memory_.clear();  // which nodes are judged by their GPUs is part of it
-  }
-  group_options_.clear();
-  if (parts_.slots.scale_down_node) NarrowDestinations(view, destinations);
-
-  judged_.Forget();
-  staying_.clear();
-  staying_.reserve(candidates.size());
+// Verdicts whose time is over, or that may be others now.
+void ScaleDownPlanner::ForgetVerdicts(TimePoint now) {
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
   budget_keeps_ = false;
   first_forgotten_ = TimePoint::max();
   std::erase_if(recently_unremovable_, [&](const auto& entry) {
     const cluster::NodeIndex index = snapshot.FindNode(entry.first);
-    if (index == cluster::kNone || entry.second.until <= view.now) return true;
+    if (index == cluster::kNone || entry.second.until <= now) return true;
     const bool again =
         parts_.options.deviations.unremovable_recheck_on_change &&
-        (entry.second.pods != PodsFingerprint(index) || MayBeOtherwise(entry.second, view.now));
+        (entry.second.pods != PodsFingerprint(index) || MayBeOtherwise(entry.second, now));
     if (!again) first_forgotten_ = std::min(first_forgotten_, entry.second.until);
     return again;
   });
+}
 
+// By node index: a 1 for those that may take pods of others.
+std::vector<uint8_t> ScaleDownPlanner::DestinationsOf(const View& view, const Names& deleting) {
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
+  std::vector<uint8_t> destinations(snapshot.node_bound(), 0);
+  for (const ListedNode& of : view.nodes) {
+    if (!snapshot.IsLive(of.index)) continue;
+    if (deleting.empty() || !deleting.contains(of.node->metadata.name)) destinations[of.index] = 1;
+  }
+  if (parts_.slots.scale_down_node) NarrowDestinations(view, destinations);
+  return destinations;
+}
+
+// Those of the candidates that are worth a simulation.
+std::vector<const ListedNode*> ScaleDownPlanner::EligibleOf(const View& view,
+                                                            const std::vector<uint32_t>& candidates,
+                                                            const Names& deleting) {
   std::vector<const ListedNode*> eligible;
   for (const uint32_t place : candidates) {
     const ListedNode& of = view.nodes[place];
     const std::string& name = of.node->metadata.name;
-    if (being_deleted(of)) {
+    if (!deleting.empty() && deleting.contains(name)) {
       held_.push_back(
           {.node = name, .reason = Unremovable::kCurrentlyBeingDeleted, .group = of.group});
       continue;
@@ -307,7 +189,25 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
       Keep(of.index, std::move(staying));
     }
   }
+  return eligible;
+}
 
+void ScaleDownPlanner::RememberUnremovable(const View& view, const ListedNode& of,
+                                           uint64_t fingerprint, report::StayingNode staying) {
+  staying.group = of.group;
+  const TimePoint until = view.now + parts_.options.unremovable_node_recheck_timeout;
+  first_forgotten_ = std::min(first_forgotten_, until);
+  budget_keeps_ = budget_keeps_ ||
+                  staying.blocking_reason == drain::ToString(drain::BlockingReason::kNotEnoughPdb);
+  recently_unremovable_[of.node->metadata.name] = {
+      until, fingerprint, parts_.world.node_count() + parts_.world.pod_count(), view.now, staying};
+  Keep(of.index, std::move(staying));
+}
+
+// One after the other, each with the pods of those before it moved.
+std::vector<ScaleDownPlanner::Removable> ScaleDownPlanner::SimulateAll(
+    View& view, const std::vector<const ListedNode*>& eligible, std::vector<uint8_t> destinations) {
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
   const TimePoint deadline = parts_.clock.Now() + parts_.options.scale_down_simulation_timeout;
   std::vector<Removable> removable;
   int atomic = 0;
@@ -325,15 +225,7 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
     const uint64_t fingerprint = live ? PodsFingerprint(of->index) : 0;
     Simulated simulated = SimulateRemoval(view, *of, destinations);
     if (!simulated.removable) {
-      simulated.staying.group = of->group;
-      const TimePoint until = view.now + parts_.options.unremovable_node_recheck_timeout;
-      first_forgotten_ = std::min(first_forgotten_, until);
-      budget_keeps_ = budget_keeps_ ||
-                      simulated.staying.blocking_reason == ToString(BlockingReason::kNotEnoughPdb);
-      recently_unremovable_[of->node->metadata.name] = {
-          until, fingerprint, parts_.world.node_count() + parts_.world.pod_count(), view.now,
-          simulated.staying};
-      Keep(of->index, std::move(simulated.staying));
+      RememberUnremovable(view, *of, fingerprint, std::move(simulated.staying));
       continue;
     }
     UseBudgets(view.budgets, *simulated.removable);
@@ -347,11 +239,33 @@ void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candida
                      .detail = "was not looked at: a pass looks at so many nodes, for so long",
                      .group = eligible[looked_at]->group});
   }
-  UpdateUnneeded(view.now, std::move(removable));
+  return removable;
+}
+
+void ScaleDownPlanner::Evaluate(View& view, const std::vector<uint32_t>& candidates) {
+  shortest_interval_ = std::min(shortest_interval_, view.now - last_evaluation_);
+  last_evaluation_ = view.now;
+  ++evaluation_;
+  const auto evaluation =
+      parts_.world.snapshot().Fork();  // reverted at the end, whatever was found
+  Names deleting(view.deleting.empty.begin(), view.deleting.empty.end());
+  deleting.insert(view.deleting.drained.begin(), view.deleting.drained.end());
+  if (std::string gpu_label = parts_.groups.GpuLabel(); gpu_label != gpu_label_) {
+    gpu_label_ = std::move(gpu_label);
+    node_memory_.clear();  // which nodes are judged by their GPUs is part of it
+  }
+  group_options_.clear();
+  std::vector<uint8_t> destinations = DestinationsOf(view, deleting);
+  judged_.Forget();
+  staying_.clear();
+  staying_.reserve(candidates.size());
+  ForgetVerdicts(view.now);
+  const std::vector<const ListedNode*> eligible = EligibleOf(view, candidates, deleting);
+  UpdateUnneeded(view.now, SimulateAll(view, eligible, std::move(destinations)));
   placer_.NextRun();
 }
 
-void ScaleDownPlanner::UseBudgets(PdbTracker& budgets, RemovableNode& node) const {
+void ScaleDownPlanner::UseBudgets(drain::PdbTracker& budgets, RemovableNode& node) const {
   if (budgets.empty()) return;
   std::vector<const model::Pod*> moving;
   moving.reserve(node.to_reschedule.size());

@@ -10,11 +10,10 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "autoscale/cluster_state.h"
-#include "autoscale/drain_memory.h"
-#include "autoscale/drain_rules.h"
 #include "autoscale/listed_node.h"
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
@@ -22,7 +21,9 @@
 #include "autoscale/tpu.h"
 #include "autoscale/utilization.h"
 #include "cluster/world.h"
-#include "pack/placer.h"
+#include "drain/memory.h"
+#include "drain/rules.h"
+#include "fit/placer.h"
 #include "report/pass_report.h"
 
 namespace coppice::autoscale {
@@ -63,7 +64,7 @@ class ScaleDownPlanner {
     const Options& options;
     cloud::NodeGroups& groups;
     cluster::World& world;
-    pack::Search& search;
+    fit::Search& search;
     const Clock& clock;
     ClusterState::OptionsOf options_of;
     Processors& slots;
@@ -75,8 +76,8 @@ class ScaleDownPlanner {
     const std::vector<ListedNode>& nodes;
     // With stand-ins: what minimal limits are reckoned from.
     const std::vector<Quotas::NodeOf>& all_nodes;
-    PdbTracker budgets;
-    const Controllers* controllers = nullptr;
+    drain::PdbTracker budgets;
+    const drain::Controllers* controllers = nullptr;
     DeletionsInProgress deleting;
     TimePoint now;
     const PassView* pass = nullptr;  // for processors
@@ -97,7 +98,7 @@ class ScaleDownPlanner {
   // How full the node was found by the last evaluation, if it got that far.
   const report::Utilization* UseOf(cluster::NodeIndex index) const;
   // For the report: kinds of pods that nobody moves.
-  PodTraits& traits() { return traits_; }
+  drain::PodTraits& traits() { return traits_; }
 
   // Timers start anew. As upstream's, the order of candidates and what the status counts stay those
   // of the last evaluation.
@@ -140,6 +141,16 @@ class ScaleDownPlanner {
     report::StayingNode staying;
   };
 
+  using Names = std::unordered_set<std::string_view>;
+  void ForgetVerdicts(TimePoint now);
+  std::vector<uint8_t> DestinationsOf(const View& view, const Names& deleting);
+  std::vector<const ListedNode*> EligibleOf(const View& view,
+                                            const std::vector<uint32_t>& candidates,
+                                            const Names& deleting);
+  std::vector<Removable> SimulateAll(View& view, const std::vector<const ListedNode*>& eligible,
+                                     std::vector<uint8_t> destinations);
+  void RememberUnremovable(const View& view, const ListedNode& of, uint64_t fingerprint,
+                           report::StayingNode staying);
   report::Unremovable Ineligible(const View& view, const ListedNode& of);
   Simulated SimulateRemoval(View& view, const ListedNode& of, std::vector<uint8_t>& destinations);
   // `pods` are the snapshot's; `objects` those that stand behind them, place by place.
@@ -149,7 +160,7 @@ class ScaleDownPlanner {
   };
   bool FindPlaces(cluster::NodeIndex index, const Moving& moving,
                   const std::vector<uint8_t>& destinations, Simulated& result);
-  void DescribeStuck(const Moving& moving, const pack::Placement& placement,
+  void DescribeStuck(const Moving& moving, const fit::Placement& placement,
                      const std::vector<uint8_t>& destinations, cluster::NodeIndex except,
                      report::StayingNode& staying);
   void DescribeIneligible(const View& view, const ListedNode& of, report::StayingNode& staying);
@@ -188,7 +199,7 @@ class ScaleDownPlanner {
   }
   const NodeMemory& Read(const ListedNode& of);  // what its object says
   void Keep(cluster::NodeIndex index, report::StayingNode staying);
-  void UseBudgets(PdbTracker& budgets, RemovableNode& node) const;
+  void UseBudgets(drain::PdbTracker& budgets, RemovableNode& node) const;
   report::Unremovable MayGo(const View& view, const Entry& entry, Quotas& minima,
                             std::map<std::string, SizeLeft>& sizes);
   void NarrowDestinations(const View& view, std::vector<uint8_t>& destinations);
@@ -199,12 +210,12 @@ class ScaleDownPlanner {
   uint64_t PodsFingerprint(cluster::NodeIndex index) const;
 
   Parts parts_;
-  std::vector<DrainRule> rules_;
-  PodTraits traits_;  // before who asks it
-  DrainMemory judged_;
-  DrainMemory alone_;                    // without budgets and controllers: whether a node is empty
+  std::vector<drain::Rule> rules_;
+  drain::PodTraits traits_;  // before who asks it
+  drain::Memory judged_;
+  drain::Memory alone_;                  // without budgets and controllers: whether a node is empty
   std::vector<NodeMemory> node_memory_;  // by node index
-  pack::Placer placer_;
+  fit::Placer placer_;
   TpuRequests tpus_;
   std::vector<std::pair<std::string, Entry>> unneeded_;  // in the order of the last evaluation
   struct Candidate {

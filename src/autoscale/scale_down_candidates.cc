@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "autoscale/hold_nodes.h"
 #include "autoscale/readiness.h"
 #include "autoscale/scale_down.h"
 #include "autoscale/taints.h"
@@ -23,6 +24,14 @@ bool ScaleDownDisabled(const model::Node& node) {
   return value != nullptr && *value == "true";
 }
 
+// The other engine that takes the node down, or "".
+std::string_view AnotherHolder(const cluster::World& world, const model::Node& node) {
+  const cluster::HeldNodes& held = world.held_nodes();
+  if (held.size() == 0) return "";
+  const std::string_view holder = held.HolderOf(node.metadata.name, node.metadata.uid);
+  return holder == kHolder ? "" : holder;
+}
+
 }  // namespace
 
 // Without budgets and controllers, as upstream's order of candidates has it. What depends on the
@@ -32,16 +41,16 @@ ScaleDownPlanner::Emptiness ScaleDownPlanner::EmptinessOf(cluster::NodeIndex ind
   NodeMemory& memory = MemoryOf(index);
   const uint64_t version = snapshot.content_version(index);
   if (memory.emptiness_version == version) return memory.emptiness;
-  const PdbTracker no_budgets;
+  const drain::PdbTracker no_budgets;
   parts_.world.PodsInOrder(index, pods_);
-  const IndexesToMove move = alone_.Sort(parts_.world, pods_, {no_budgets, nullptr, now});
+  const drain::IndexesToMove move = alone_.Sort(parts_.world, pods_, {no_budgets, nullptr, now});
   Emptiness found;
   found.empty = move.blocking == cluster::kNone && move.movable.empty();
   found.waits = found.empty && !move.on_completion.empty();
   const bool lasting = std::ranges::none_of(pods_, [&](cluster::PodIndex pod) {
     const cluster::World::PodEntry* entry = parts_.world.EntryOf(pod);
     if (entry == nullptr) return false;
-    const PodTraits::Traits& traits = traits_.Of(snapshot, pod, *entry->pod);
+    const drain::PodTraits::Traits& traits = traits_.Of(snapshot, pod, *entry->pod);
     return snapshot.terminating(pod) || (traits.system && !traits.daemon_set && !traits.mirror);
   });
   if (lasting) {
@@ -187,6 +196,7 @@ Unremovable ScaleDownPlanner::Ineligible(const View& view, const ListedNode& of)
   const NodeMemory& read = Read(of);
   if (read.going_since && view.now - *read.going_since < kDeletionTakesAtMost)
     return Unremovable::kCurrentlyBeingDeleted;
+  if (!AnotherHolder(parts_.world, *of.node).empty()) return Unremovable::kCurrentlyBeingDeleted;
   if (read.unreadable) return Unremovable::kUnexpectedError;
   if (read.disabled) return Unremovable::kScaleDownDisabledAnnotation;
   if (of.group.empty()) return Unremovable::kNotAutoscaled;
@@ -220,6 +230,8 @@ void ScaleDownPlanner::DescribeIneligible(const View& view, const ListedNode& of
     staying.stuck_pod =
         remembered.why.stuck_pod ? remembered.why.stuck_pod : remembered.why.blocking_pod;
     staying.detail = remembered.why.detail;
+  } else if (staying.reason == Unremovable::kCurrentlyBeingDeleted) {
+    staying.detail = AnotherHolder(parts_.world, *of.node);
   } else if (of.node->metadata.unreadable) {
     staying.detail = "cannot be read: " + of.node->metadata.unreadable->what;
   }

@@ -73,33 +73,33 @@ void ScaleUpPlanner::Balance(Draft& draft, int nodes, TimePoint now) {
   }
 }
 
-Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods,
-                                       const std::vector<Quotas::NodeOf>& nodes,
-                                       const expand::Surroundings& around, TimePoint now,
-                                       bool all_or_nothing) {
-  Draft draft;
+ScaleUpPlanner::DraftPtr ScaleUpPlanner::Consider(const std::vector<fit::PendingPod>& pods,
+                                                  const std::vector<Quotas::NodeOf>& nodes,
+                                                  TimePoint now, bool all_or_nothing) {
+  const auto shared = std::make_shared<Draft>();
+  Draft& draft = *shared;
   ScaleUpPlan& plan = draft.plan;
   plan.all_or_nothing = all_or_nothing;
   const TimePoint began = parts_.clock.Now();
-  auto kinds = pack::GroupEquivalent(pods, &parts_.search.snapshot());
+  auto kinds = fit::GroupEquivalent(pods, &parts_.search.snapshot());
   plan.kinds.reserve(kinds.size());
   for (auto& kind : kinds) plan.kinds.push_back({.pods = std::move(kind)});
   plan.report.took.push_back({"scaleUp:buildPodEquivalenceGroups", parts_.clock.Now() - began});
   plan.skipped = std::make_shared<const SkipReasons>();
   draft.node_count = nodes.size();
   draft.pod_count = pods.size();
+  draft.ended = true;
   if (const Status listed = ListGroups(draft, pods); !listed.ok()) {
     EndWithError(plan, "node group list: " + listed.message(), "internalError");
-    co_return std::move(plan);
+    return shared;
   }
-
   for (const auto& upcoming : parts_.state.UpcomingNodes(now)) {
     if (parts_.templates.Find(upcoming.group) != nullptr) continue;
     EndWithError(plan,
                  "could not get upcoming nodes: failed to find template node for node group " +
                      upcoming.group,
                  "internalError");
-    co_return std::move(plan);
+    return shared;
   }
   draft.quotas = MaximaOf(nodes);
   FilterGroups(draft, now);
@@ -110,13 +110,14 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   if (draft.options.empty()) {
     plan.report.unserved = UnservedOf(plan);
     EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
-    co_return std::move(plan);
+    return shared;
   }
+  draft.ended = false;
+  return shared;
+}
 
-  expand::Options options;
-  for (const auto& option : draft.options) options.push_back(&option);
-  const expand::Choice choice = co_await parts_.expanders.ChooseElsewhere(
-      options, around, parts_.elsewhere, parts_.first_of_tie);
+void ScaleUpPlanner::Choose(Draft& draft, const expand::Choice& choice, TimePoint now) {
+  ScaleUpPlan& plan = draft.plan;
   for (const auto& step : choice.steps) {
     plan.report.chosen_by.push_back({step.expander, step.survivors, step.note});
     for (const auto& m : step.measured)
@@ -125,13 +126,13 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
   if (choice.chosen == nullptr || choice.chosen->node_count <= 0) {
     GiveUpAll(plan.kinds, kFilteredOut);
     EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
-    co_return std::move(plan);
+    return;
   }
   const expand::Option& best = *choice.chosen;
   plan.chosen = best.group;
   plan.report.chosen = best.group;
   plan.report.by_lot = choice.by_lot;
-  const bool all_helped = best.pods.size() == pods.size();
+  const bool all_helped = best.pods.size() == draft.pod_count;
   std::unordered_set<const model::Pod*> helped;
   if (!all_helped) helped.insert(best.pods.begin(), best.pods.end());
   plan.report.triggered.reserve(best.pods.size());
@@ -142,15 +143,25 @@ Task<ScaleUpPlan> ScaleUpPlanner::Plan(const std::vector<pack::PendingPod>& pods
     }
   }
   int wanted = best.node_count;
-  if (!Cap(draft, wanted, static_cast<int>(draft.node_count), best.group))
-    co_return std::move(plan);
-  if (all_or_nothing && wanted < best.node_count) {
+  if (!Cap(draft, wanted, static_cast<int>(draft.node_count), best.group)) return;
+  if (plan.all_or_nothing && wanted < best.node_count) {
     GiveUpAll(plan.kinds, kAllOrNothing);
     EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
-    co_return std::move(plan);
+    return;
   }
   Balance(draft, wanted, now);
-  co_return std::move(plan);
+}
+
+Task<ScaleUpPlan> ScaleUpPlanner::Decide(DraftPtr draft, const expand::Surroundings& around,
+                                         TimePoint now) {
+  if (!draft->ended) {
+    expand::Options options;
+    for (const auto& option : draft->options) options.push_back(&option);
+    const expand::Choice choice = co_await parts_.expanders.ChooseElsewhere(
+        options, around, parts_.elsewhere, parts_.first_of_tie);
+    Choose(*draft, choice, now);
+  }
+  co_return std::move(draft->plan);
 }
 
 ScaleUpPlan ScaleUpPlanner::PlanMinSizes(const std::vector<Quotas::NodeOf>& nodes, TimePoint now) {

@@ -1,5 +1,6 @@
-// ScaleUpPlanner: what to buy for pods that found no place. A pure plan: it tries on the snapshot,
-// forks and reverts, and hands back resizes with the reasons; the pass carries them out.
+// ScaleUpPlanner: what to buy for pods that found no place. A pure plan in two steps: options,
+// found by trying on the snapshot; then, with the snapshot as it was, the expanders' choice. Hands
+// back resizes with the reasons; the pass carries them out.
 //
 // In upstream's order, for the answers depend on it: kinds of pods; which groups may grow at all;
 // which kinds each could take; per group how many nodes (estimator); the expanders' choice; limits;
@@ -62,7 +63,7 @@ class ScaleUpPlanner {
     cloud::NodeGroups& groups;
     const Templates& templates;
     const ClusterState& state;
-    pack::Search& search;
+    fit::Search& search;
     expand::Chain& expanders;
     const Clock& clock;
     ClusterState::OptionsOf options_of;
@@ -74,12 +75,18 @@ class ScaleUpPlanner {
   };
   explicit ScaleUpPlanner(Parts parts) : parts_(std::move(parts)) {}
 
-  // `nodes`: all of the snapshot, stand-ins included, with their groups. Arguments outlive the
-  // task, which waits for nothing but an expander that blocks.
-  Task<ScaleUpPlan> Plan(const std::vector<pack::PendingPod>& pods,
-                         const std::vector<Quotas::NodeOf>& nodes,
-                         const expand::Surroundings& around, TimePoint now,
-                         bool all_or_nothing = false);
+  struct Draft;
+  using DraftPtr = std::shared_ptr<Draft>;
+
+  // What could be bought: the options, and what speaks against the others. On a fork of the
+  // snapshot, which the draft does not need any more. `nodes`: all of it, stand-ins included, with
+  // their groups.
+  DraftPtr Consider(const std::vector<fit::PendingPod>& pods,
+                    const std::vector<Quotas::NodeOf>& nodes, TimePoint now,
+                    bool all_or_nothing = false);
+  // What is to be bought: the expanders' choice, within limits. Waits for nothing but an expander
+  // that blocks; `around` outlives that.
+  Task<ScaleUpPlan> Decide(DraftPtr draft, const expand::Surroundings& around, TimePoint now);
 
   // Groups below their minimum, where that is enforced.
   ScaleUpPlan PlanMinSizes(const std::vector<Quotas::NodeOf>& nodes, TimePoint now);
@@ -90,10 +97,8 @@ class ScaleUpPlanner {
                                 std::string error, bool parallel);
 
  private:
-  struct Draft;
-
   Quotas MaximaOf(const std::vector<Quotas::NodeOf>& nodes) const;
-  Status ListGroups(Draft& draft, const std::vector<pack::PendingPod>& pods);
+  Status ListGroups(Draft& draft, const std::vector<fit::PendingPod>& pods);
   TemplatePtr TemplateOf(const Draft& draft, std::string_view group) const;
   Result<int> TargetOf(const Draft& draft, const std::string& group) const;
   void FilterGroups(Draft& draft, TimePoint now);
@@ -105,7 +110,8 @@ class ScaleUpPlanner {
   std::vector<std::string> AlikeTo(const Draft& draft, const std::string& group) const;
   std::vector<std::string> SimilarTo(const Draft& draft, const std::string& group,
                                      TimePoint now) const;
-  // Null if the whole plan must be given up; the reason is then in the report.
+  void Choose(Draft& draft, const expand::Choice& choice, TimePoint now);
+  // False: the whole plan must be given up; the reason is then in the report.
   bool Cap(Draft& draft, int& nodes, int current, const std::string& group);
   void Balance(Draft& draft, int nodes, TimePoint now);
 

@@ -27,6 +27,7 @@ struct ScaleUpPlanner::Draft {
   std::optional<Quotas> quotas;
   size_t node_count = 0;
   size_t pod_count = 0;
+  bool ended = false;  // nothing is to be chosen: the plan is final
 
   const cloud::GroupInfo& info(std::string_view id) const {
     return *std::ranges::find(groups, id, &cloud::GroupInfo::id);

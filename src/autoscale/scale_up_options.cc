@@ -41,7 +41,7 @@ report::Packing PackingOf(const std::vector<const pack::PodKind*>& kinds, const 
 }  // namespace
 
 // The provider's groups, or what a processor makes of them.
-Status ScaleUpPlanner::ListGroups(Draft& draft, const std::vector<pack::PendingPod>& pods) {
+Status ScaleUpPlanner::ListGroups(Draft& draft, const std::vector<fit::PendingPod>& pods) {
   draft.groups = parts_.groups.Groups();
   if (!parts_.slots.node_group_list) return Status::Ok();
   std::set<std::string, std::less<>> existing;
@@ -236,7 +236,7 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
           .group = group, .node_count = estimate.nodes, .node = &node_template->node};
       option.exists = !draft.absent.contains(group);
       option.pods.reserve(estimate.pods.size());
-      for (const pack::PendingPod* pod : estimate.pods) option.pods.push_back(pod->pod.get());
+      for (const fit::PendingPod* pod : estimate.pods) option.pods.push_back(pod->pod.get());
       if (parts_.options_of(group).zero_or_max_node_scaling) {
         const int max = draft.info(group).max_size;
         if (draft.plan.all_or_nothing && option.node_count > max) {

@@ -14,7 +14,7 @@
 namespace coppice::autoscale {
 
 // Hard: the node is going. Value: unix seconds.
-using cluster::kToBeDeletedTaint;
+inline constexpr std::string_view kToBeDeletedTaint = "ToBeDeletedByClusterAutoscaler";
 // Soft (PreferNoSchedule): unneeded, and may go. Value: unix seconds.
 inline constexpr std::string_view kDeletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler";
 

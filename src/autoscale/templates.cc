@@ -6,8 +6,8 @@
 
 #include "autoscale/readiness.h"
 #include "model/node_selector.h"
+#include "model/pod_kinds.h"
 #include "model/taints.h"
-#include "pack/pod_kinds.h"
 
 namespace coppice::autoscale {
 
@@ -77,7 +77,7 @@ NodeTemplate MakeTemplate(const TemplateSource& source, std::string_view group,
   std::set<std::string_view> running;  // uids of DaemonSets
   for (const model::Pod* pod : source.pods) {
     if (pod->metadata.deletion_timestamp) continue;
-    if (pack::IsMirrorPod(*pod) || pack::IsDaemonSetPod(*pod)) {
+    if (model::IsMirrorPod(*pod) || model::IsDaemonSetPod(*pod)) {
       made.pods.push_back(pack::Renamed(*pod, made.node.metadata.name, suffix));
     }
     const model::OwnerReference* owner = model::ControllerOf(pod->metadata);

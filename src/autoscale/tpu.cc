@@ -54,8 +54,8 @@ void TpuRequests::Forget(std::vector<cluster::PodIndex>& pods, cluster::Snapshot
   }
 }
 
-void TpuRequests::Forget(std::vector<pack::PendingPod>& pods, cluster::Snapshot& snapshot) {
-  for (pack::PendingPod& pending : pods) {
+void TpuRequests::Forget(std::vector<fit::PendingPod>& pods, cluster::Snapshot& snapshot) {
+  for (fit::PendingPod& pending : pods) {
     const auto object_of = [&](cluster::PodIndex) -> const model::Pod& { return *pending.pod; };
     if (Asks(pending.index, snapshot, object_of))
       pending.index = snapshot.AddPod(Without(*pending.pod));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster/snapshot.h"
-#include "pack/equivalence.h"
+#include "fit/equivalence.h"
 
 namespace coppice::autoscale {
 
@@ -21,7 +21,7 @@ class TpuRequests {
            const ObjectOf& object_of);
   // Pods that ask for TPUs stand in the snapshot once more, without that; the list then means
   // those. Call it within a fork.
-  void Forget(std::vector<pack::PendingPod>& pods, cluster::Snapshot& snapshot);
+  void Forget(std::vector<fit::PendingPod>& pods, cluster::Snapshot& snapshot);
   void Forget(std::vector<cluster::PodIndex>& pods, cluster::Snapshot& snapshot,
               const ObjectOf& object_of);
 

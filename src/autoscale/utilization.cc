@@ -2,10 +2,10 @@
 
 #include <array>
 
-#include "autoscale/drain_rules.h"
 #include "autoscale/gpu.h"
+#include "drain/rules.h"
+#include "model/pod_kinds.h"
 #include "model/resources.h"
-#include "pack/pod_kinds.h"
 
 namespace coppice::autoscale {
 
@@ -38,9 +38,10 @@ std::array<Sums, N> Sum(const cluster::World& world, cluster::NodeIndex index,
         kinds_matter || snapshot.terminating(pod) ? world.EntryOf(pod) : nullptr;
     if (entry != nullptr) {
       const model::Pod& object = *entry->pod;
-      ignored = (rules.ignore_daemon_sets && pack::IsDaemonSetPod(object)) ||
-                (rules.ignore_mirror_pods && pack::IsMirrorPod(object));
-      if (!ignored && snapshot.terminating(pod) && IsLongTerminating(object, rules.now)) continue;
+      ignored = (rules.ignore_daemon_sets && model::IsDaemonSetPod(object)) ||
+                (rules.ignore_mirror_pods && model::IsMirrorPod(object));
+      if (!ignored && snapshot.terminating(pod) && drain::IsLongTerminating(object, rules.now))
+        continue;
     }
     const cluster::PodSpecShape& spec = snapshot.spec(pod);
     for (size_t i = 0; i < N; ++i)

@@ -19,7 +19,7 @@ void Preempt(Session& session);      // inside of a queue
 void Reclaim(Session& session);      // from other queues
 void GangPreempt(Session& session);  // likewise, for a job as a whole
 void GangReclaim(Session& session);
-void Shuffle(Session& session);      // moves what plug-ins want moved
+void Shuffle(Session& session);  // moves what plug-ins want moved
 
 // By its name in the configuration; an unknown one does nothing, for ParseConf refuses it.
 void RunAction(std::string_view name, Session& session);

@@ -27,8 +27,8 @@ void Arguments::Get(std::string_view key, int64_t& out) const {
 void Arguments::Get(std::string_view key, int& out) const {
   int64_t value = out;
   Get(key, value);
-  out = static_cast<int>(std::clamp<int64_t>(value, std::numeric_limits<int>::min(),
-                                             std::numeric_limits<int>::max()));
+  out = static_cast<int>(
+      std::clamp<int64_t>(value, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
 }
 
 void Arguments::Get(std::string_view key, double& out) const {

@@ -44,9 +44,9 @@ constexpr std::array<FlagLine, kFlags> kFlagLines{{
     {"enabledHyperNodeGradient"},
 }};
 
-constexpr std::array<std::string_view, 8> kActions{
-    "enqueue", "allocate",    "backfill",    "preempt",
-    "reclaim", "gangpreempt", "gangreclaim", "shuffle"};
+constexpr std::array<std::string_view, 8> kActions{"enqueue",     "allocate", "backfill",
+                                                   "preempt",     "reclaim",  "gangpreempt",
+                                                   "gangreclaim", "shuffle"};
 
 // Type errors are collected and told together, as upstream does.
 class ConfReader {
@@ -186,8 +186,8 @@ std::string_view FirstDocument(std::string_view text) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     const bool marker = line == "---" || line.starts_with("--- ");
     if ((marker && content) || (line == "..." && content)) return text.substr(0, at);
-    content |= marker || (!Trim(line).empty() && !Trim(line).starts_with('#') &&
-                          !line.starts_with('%'));
+    content |=
+        marker || (!Trim(line).empty() && !Trim(line).starts_with('#') && !line.starts_with('%'));
     at = end + 1;
   }
   return text;
@@ -241,8 +241,8 @@ tiers:
 }
 
 Result<Conf> ParseConf(std::string_view text) {
-  const Node root = TRY(yaml::Parse(FirstDocument(text), "volcano-scheduler.conf",
-                                    yaml::Duplicates::kLastWins));
+  const Node root =
+      TRY(yaml::Parse(FirstDocument(text), "volcano-scheduler.conf", yaml::Duplicates::kLastWins));
   ConfReader reader;
   Conf conf = reader.Read(root);
   TRY(reader.status());
@@ -255,8 +255,8 @@ Result<Conf> ParseConf(std::string_view text) {
   for (const std::string& part : Split(reader.actions(), ',')) {
     const std::string_view action = TrimGoSpace(part);
     if (std::ranges::find(kActions, action) == kActions.end()) {
-      return NotFound("there is no action '" + std::string(action) + "'; there are: " +
-                      Join({kActions.begin(), kActions.end()}, ", "));
+      return NotFound("there is no action '" + std::string(action) +
+                      "'; there are: " + Join({kActions.begin(), kActions.end()}, ", "));
     }
     conf.actions.emplace_back(action);
   }

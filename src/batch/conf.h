@@ -1,4 +1,5 @@
-// volcano-scheduler.conf: actions, tiers of plug-ins with flags and arguments, arguments of actions.
+// volcano-scheduler.conf: actions, tiers of plug-ins with flags and arguments, arguments of
+// actions.
 //
 // Read as upstream reads it, with YAML 1.1's types (yes is a bool, 017 is fifteen), flags with
 // their odd spellings, keys that nobody knows passed over, and of equal keys the last one. What is

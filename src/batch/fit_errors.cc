@@ -43,8 +43,8 @@ bool FitErrors::IsUnresolvable(const NodeInfo& node) const {
 }
 
 bool FitErrors::HasUnresolvable() const {
-  return std::ranges::any_of(
-      nodes_, [](const auto& entry) { return entry.second->Has(kFitUnresolvable); });
+  return std::ranges::any_of(nodes_,
+                             [](const auto& entry) { return entry.second->Has(kFitUnresolvable); });
 }
 
 std::string FitErrors::Text() const {

@@ -284,15 +284,15 @@ bool Job::SubJobsPipelined() const {
 }
 
 bool Job::HasNetworkTopology() const {
-  return group.spec.network_topology ||
-         std::ranges::any_of(sub_jobs,
-                             [](const auto& sub_job) { return !!sub_job->network_topology; });
+  return group.spec.network_topology || std::ranges::any_of(sub_jobs, [](const auto& sub_job) {
+           return !!sub_job->network_topology;
+         });
 }
 
 bool Job::HasHardTopology() const {
   return IsHard(group.spec.network_topology) ||
-         std::ranges::any_of(
-             sub_jobs, [](const auto& sub_job) { return IsHard(sub_job->network_topology); });
+         std::ranges::any_of(sub_jobs,
+                             [](const auto& sub_job) { return IsHard(sub_job->network_topology); });
 }
 
 SubJob* Job::DefaultSubJob() const {

@@ -1,4 +1,5 @@
-// Job: a PodGroup and its tasks, with counts by status, role and sub-group that are kept up to date.
+// Job: a PodGroup and its tasks, with counts by status, role and sub-group that are kept up to
+// date.
 
 #pragma once
 
@@ -28,7 +29,7 @@ struct TaskCounts {
 
   int32_t of(TaskStatus status) const { return by_status[IndexOf(status)]; }
   void Count(const Task& task, int32_t sign);
-  int32_t Ready() const;      // Bound, Binding, Running, Allocated, Succeeded
+  int32_t Ready() const;  // Bound, Binding, Running, Allocated, Succeeded
   int32_t Waiting() const { return of(TaskStatus::kPipelined); }
   int32_t Allocated() const;  // Bound, Binding, Running, Allocated
 };
@@ -89,14 +90,14 @@ class Job {
 
   std::vector<Task*> tasks;  // by uid
   TaskCounts counts;
-  std::vector<Role> roles;                           // by name
-  int32_t role_min_total = 0;                        // of all demanded minimums
-  std::vector<std::unique_ptr<SubJob>> sub_jobs;     // by id
-  std::map<std::string, int32_t> min_sub_jobs;       // by group id
+  std::vector<Role> roles;                        // by name
+  int32_t role_min_total = 0;                     // of all demanded minimums
+  std::vector<std::unique_ptr<SubJob>> sub_jobs;  // by id
+  std::map<std::string, int32_t> min_sub_jobs;    // by group id
   Resource allocated;
   Resource total_request;
 
-  std::string fit_errors;  // of the job as a whole
+  std::string fit_errors;                                          // of the job as a whole
   std::map<uint32_t, std::shared_ptr<FitErrors>> task_fit_errors;  // by Task::index
 
   // ---- Making one.
@@ -113,7 +114,7 @@ class Job {
   bool HasMinResources() const { return !group.spec.min_resources.empty(); }
   const Resource& MinResources() const { return min_resources_; }
   Resource WithoutGated(const Resource& resource) const;  // minus what gated tasks ask for
-  Resource Elastic() const;          // allocated beyond the minimum
+  Resource Elastic() const;                               // allocated beyond the minimum
   Resource InqueueResource() const;  // of the minimum what is not allocated yet
 
   bool IsReady() const { return counts.Ready() + counts.pending_best_effort >= min_available; }

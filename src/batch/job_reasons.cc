@@ -61,8 +61,9 @@ std::string Job::FitErrorText() const {
     if (counts.of(status) > 0) statuses[std::string(ToString(status))] = counts.of(status);
   }
   statuses["minAvailable"] = min_available;
-  std::string text = fmt::format("{}, {}", IsReady() ? "pod group is ready" : "pod group is not ready",
-                                 SortedHistogram(statuses));
+  std::string text =
+      fmt::format("{}, {}", IsReady() ? "pod group is ready" : "pod group is not ready",
+                  SortedHistogram(statuses));
   std::map<std::string, int> reasons;
   for (const Task* task : tasks) {
     if (task->status == TaskStatus::kPending) ++reasons[ReasonOf(*task).reason];

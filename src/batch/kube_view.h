@@ -9,12 +9,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "batch/node.h"
 #include "batch/task.h"
 #include "cluster/snapshot.h"
+#include "model/resources.h"
 
 namespace coppice::batch {
 
@@ -41,11 +43,11 @@ class KubeView {
     return snapshot_.node_of(task.pod_index) != cluster::kNone;
   }
 
+  // What a container without a request counts as a little. Worked out once per task.
+  const model::NonZeroRequests& ScoringOf(const Task& task) const;
+
   // By NodeInfo::index.
-  struct Scoring {
-    int64_t cpu_millis = 0;
-    int64_t memory_bytes = 0;
-  };
+  using Scoring = model::NonZeroRequests;
   const Scoring& scoring(const NodeInfo& node) const { return scoring_[node.index]; }
   size_t pods_on(const NodeInfo& node) const {
     return snapshot_.pods_on(node.snapshot_index).size();
@@ -57,6 +59,7 @@ class KubeView {
   cluster::Snapshot& snapshot_;
   cluster::ScopedFork fork_;
   std::vector<Scoring> scoring_;
+  mutable std::vector<std::optional<model::NonZeroRequests>> of_task_;  // by Task::index
 };
 
 }  // namespace coppice::batch

@@ -36,8 +36,8 @@ struct NodeInfo {
   Resource oversubscription;
   std::string_view revocable_zone;
 
-  std::vector<Task*> tasks;  // in no particular order
-  uint64_t version = 0;      // another one after every change
+  std::vector<Task*> tasks;                  // in no particular order
+  std::vector<uint32_t>* changed = nullptr;  // its index is noted there after every change
 
   explicit NodeInfo(std::shared_ptr<const model::Node> node);
 
@@ -45,9 +45,7 @@ struct NodeInfo {
   Resource FutureIdle() const;
   // request <= FutureIdle(), without making one.
   bool FitsFuture(const Resource& request) const;
-  bool FitsIdle(const Resource& request) const {
-    return request.LessEqual(idle, Missing::kZero);
-  }
+  bool FitsIdle(const Resource& request) const { return request.LessEqual(idle, Missing::kZero); }
   // The first dimension in which it does not: cpu, memory, then by name.
   std::string FirstShortage(const Resource& request) const;
 

@@ -36,8 +36,7 @@ struct PluginContext {
   const fit::FilterRegistry& filters;
 };
 
-using PluginFactory =
-    std::function<Result<std::unique_ptr<Plugin>>(const PluginContext& context)>;
+using PluginFactory = std::function<Result<std::unique_ptr<Plugin>>(const PluginContext& context)>;
 
 // Under the name that volcano-scheduler.conf calls it by.
 class PluginRegistry : public Registry<PluginFactory> {

@@ -53,7 +53,7 @@ class Resource {
   bool has_scalars() const { return has_scalars_; }
   const std::vector<Scalar>& scalars() const { return scalars_; }
   const double* Find(ScalarKey key) const;
-  double Get(ScalarKey key) const;         // 0 if absent
+  double Get(ScalarKey key) const;          // 0 if absent
   double Get(std::string_view name) const;  // cpu and memory, too
   void Set(ScalarKey key, double value);
   void AddScalar(ScalarKey key, double value) { Set(key, Get(key) + value); }

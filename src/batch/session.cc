@@ -149,6 +149,7 @@ void Session::ReadPods() {
     }
   }
   for (Job* job : job_list_) job->Finish();
+  for (NodeInfo* node : node_list_) node->changed = &changed_nodes_;
 }
 
 void Session::PutOnNode(Task& task) {

@@ -99,6 +99,9 @@ class Session {
   const std::deque<Task>& tasks() const { return tasks_; }
   const Resource& total() const { return total_; }  // allocatable of all nodes
   KubeView& view() { return *view_; }
+  // Indexes of nodes, one after every change of one: who remembers something about nodes reads on
+  // from where it has stopped.
+  const std::vector<uint32_t>& changed_nodes() const { return changed_nodes_; }
 
   const Combine& ask() const { return combine_; }
   // Whether the first entry of this plug-in asks for a hierarchy.
@@ -156,6 +159,7 @@ class Session {
 
   std::deque<NodeInfo> nodes_;
   std::vector<NodeInfo*> node_list_;
+  std::vector<uint32_t> changed_nodes_;
   std::unordered_map<std::string_view, NodeInfo*> node_by_name_;
   std::deque<QueueInfo> queues_;
   std::vector<QueueInfo*> queue_list_;

@@ -92,11 +92,11 @@ void Session::NotePodCondition(const Task& task, const Job::SchedulingReason& re
       reason.nominated_node.empty() || status.nominated_node_name == reason.nominated_node;
   if (same_condition && same_node) return;
   NoteEvent("Pod", task.namespace_, task.name, "Warning", "FailedScheduling", message);
-  outcome_.conditions.push_back({.pod = {std::string(task.namespace_), std::string(task.name),
-                                         std::string(task.uid)},
-                                 .reason = reason.reason,
-                                 .message = std::move(message),
-                                 .nominated_node = std::string(same_node ? "" : reason.nominated_node)});
+  outcome_.conditions.push_back(
+      {.pod = {std::string(task.namespace_), std::string(task.name), std::string(task.uid)},
+       .reason = reason.reason,
+       .message = std::move(message),
+       .nominated_node = std::string(same_node ? "" : reason.nominated_node)});
 }
 
 void Session::CloseQueues() {

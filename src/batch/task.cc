@@ -11,9 +11,7 @@
 namespace coppice::batch {
 namespace {
 
-bool IsSidecar(const model::Container& container) {
-  return container.restart_policy == "Always";
-}
+bool IsSidecar(const model::Container& container) { return container.restart_policy == "Always"; }
 
 // Of several lists the largest amount of each resource.
 model::ResourceList LargestOf(const model::ResourceList& first,
@@ -42,12 +40,10 @@ Resource ContainerRequest(const model::Pod& pod, const model::Container& contain
     return Resource::From(container.resources.requests);
   }
   if (ResizeIsInfeasible(pod)) {
-    return Resource::From(
-        LargestOf(status->resources->requests, {&status->allocated_resources}));
+    return Resource::From(LargestOf(status->resources->requests, {&status->allocated_resources}));
   }
-  return Resource::From(
-      LargestOf(container.resources.requests,
-                {&status->resources->requests, &status->allocated_resources}));
+  return Resource::From(LargestOf(container.resources.requests,
+                                  {&status->resources->requests, &status->allocated_resources}));
 }
 
 bool IsPodLevelResource(std::string_view name) {

@@ -34,12 +34,12 @@ std::set<const SubJob*> RequiredSubJobs(const Session& session, const Job& job) 
 }  // namespace
 
 Worksheet::Worksheet(Session& session, const Job& job, bool our_gate_counts)
-    : sub_jobs_([&session, required = RequiredSubJobs(session, job)](const SubJob* l,
-                                                                     const SubJob* r) {
-        const bool left = required.contains(l);
-        const bool right = required.contains(r);
-        return left != right ? left : session.ask().SubJobBefore(*l, *r);
-      }) {
+    : sub_jobs_(
+          [&session, required = RequiredSubJobs(session, job)](const SubJob* l, const SubJob* r) {
+            const bool left = required.contains(l);
+            const bool right = required.contains(r);
+            return left != right ? left : session.ask().SubJobBefore(*l, *r);
+          }) {
   for (const auto& sub_job : job.sub_jobs) {
     TaskHeap tasks(
         [&session](const Task* l, const Task* r) { return session.ask().TaskBefore(*l, *r); });

@@ -82,8 +82,7 @@ std::optional<ArgumentValue> FromFloat(std::string_view plain) {
   std::string_view number = plain;
   if (number.starts_with('+')) number.remove_prefix(1);
   double value = 0;
-  const auto [stop, problem] =
-      std::from_chars(number.data(), number.data() + number.size(), value);
+  const auto [stop, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (problem != std::errc()) return std::nullopt;
   return ArgumentValue{value};
 }

@@ -20,6 +20,23 @@ std::shared_ptr<const Snapshot> EmptySnapshot() {
   return snapshot;
 }
 
+OrderBookOptions BookOptions(const CloudNodeGroupsOptions& options) {
+  OrderBookOptions book{
+      .orphan_text =
+          "orphan: a machine carries this cluster's tags and a group that is not configured; "
+          "configure the group or delete the machine",
+      .max_parallel = options.max_parallel,
+      .limits = {.list_lag = options.list_lag,
+                 .delete_patience = options.delete_patience,
+                 .failed_order_ttl = options.failed_order_ttl,
+                 .max_attempts = options.max_attempts},
+      .create_timeout = options.create_timeout,
+      .delete_timeout = options.delete_timeout,
+      .answer_margin = options.answer_margin};
+  if (!options.cluster.empty()) book.tags[kClusterTag] = options.cluster;
+  return book;
+}
+
 // Machine names are host names: "<group>-<8 digits>" has to fit into one. Capitals and dots are
 // left to the cloud to judge; a slash would break placeholder ids.
 bool IsHostNamePart(std::string_view name) {
@@ -86,14 +103,17 @@ CloudNodeGroups::Core::Core(const CloudNodeGroupsContext& context, CloudNodeGrou
       log_(context.log),
       options_(std::move(options)),
       audit_(options_.audit ? options_.audit : AuditToLog(context.log)),
-      fan_out_(context.workers, options_.max_parallel),
       metrics_(context.metrics, options_.metrics_prefix),
       published_(EmptySnapshot()),
-      names_(context.rng.Next()),
-      ledger_(LedgerLimits{.list_lag = options_.list_lag,
-                           .delete_patience = options_.delete_patience,
-                           .failed_order_ttl = options_.failed_order_ttl,
-                           .max_attempts = options_.max_attempts}) {}
+      book_({context.cloud, context.workers, context.clock, context.rng, context.log},
+            BookOptions(options_), *this) {}
+
+std::shared_ptr<CloudNodeGroups::Core> CloudNodeGroups::Core::Make(
+    const CloudNodeGroupsContext& context, CloudNodeGroupsOptions options) {
+  auto core = std::make_shared<Core>(context, std::move(options));
+  core->book_.set_owner_life(core);
+  return core;
+}
 
 CloudNodeGroups::CloudNodeGroups(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 CloudNodeGroups::~CloudNodeGroups() = default;
@@ -101,7 +121,7 @@ CloudNodeGroups::~CloudNodeGroups() = default;
 Result<std::unique_ptr<CloudNodeGroups>> CloudNodeGroups::Create(
     const CloudNodeGroupsContext& context, CloudNodeGroupsOptions options,
     std::vector<GroupConfig> groups) {
-  auto core = std::make_shared<Core>(context, std::move(options));
+  auto core = Core::Make(context, std::move(options));
   TRY(core->Configure(std::move(groups)));
   return std::unique_ptr<CloudNodeGroups>(new CloudNodeGroups(std::move(core)));
 }

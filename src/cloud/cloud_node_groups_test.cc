@@ -1,7 +1,7 @@
 #include "cloud/cloud_node_groups.h"
 
 #include "cloud/cloud_node_groups_fixture.h"
-#include "cloud/order.h"
+#include "cloud/group_instances.h"
 
 namespace coppice::cloud {
 namespace {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "cloud/group_instances.h"
 
 namespace coppice::cloud {
 

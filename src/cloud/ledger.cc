@@ -10,26 +10,6 @@ namespace {
 // any autoscaler remembers a node whose machine is gone.
 constexpr Duration kRememberDeparted = std::chrono::hours(6);
 
-Instance AsInstance(const MachineRecord& record) {
-  Instance instance{.id = record.machine.id};
-  if (record.going != Going::kNo || record.machine.state == MachineState::kDeleting) {
-    instance.state = InstanceState::kDeleting;
-  } else if (record.IsCreateError()) {
-    instance.state = InstanceState::kCreating;
-    instance.error = record.machine.error.value_or(
-        MachineError{ErrorClass::kOther, "CREATE_FAILED", "the machine ended in failure"});
-    // Upstream reads an empty code as no error at all.
-    if (instance.error->code.empty()) instance.error->code = "CREATE_FAILED";
-  } else if (record.machine.state == MachineState::kCreating) {
-    instance.state = InstanceState::kCreating;
-  } else {
-    // Stopped, or failed after it ran: it is there and it bills. Whether its node is any good, the
-    // autoscaler sees better than we do.
-    instance.state = InstanceState::kRunning;
-  }
-  return instance;
-}
-
 }  // namespace
 
 GroupCounts Book::Count() const {
@@ -45,16 +25,11 @@ GroupCounts Book::Count() const {
   return counts;
 }
 
-std::vector<Instance> Book::Instances(std::string_view group) const {
-  std::vector<Instance> all;
-  all.reserve(machines.size() + orders.size());
-  for (const auto& [id, record] : machines) all.push_back(AsInstance(record));
-  for (const auto& [name, order] : orders) {
-    all.push_back({.id = PlaceholderId(group, name),
-                   .state = order.doomed ? InstanceState::kDeleting : InstanceState::kCreating,
-                   .error = order.doomed ? std::nullopt : order.error});
+const MachineRecord* Book::FindByName(std::string_view name) const {
+  for (const auto& [id, record] : machines) {
+    if (record.machine.name == name) return &record;
   }
-  return all;
+  return nullptr;
 }
 
 Book& Ledger::At(std::string_view group) {
@@ -141,9 +116,9 @@ void Ledger::MergeOrders(Book& book, const std::string& group, TimePoint asked_a
         merged.repeat.emplace_back(group, name);
       } else {
         order.state = OrderState::kFailed;
-        order.error = MachineError{
-            ErrorClass::kOther, "UNANSWERED",
-            "the cloud gave no usable answer to " + std::to_string(order.attempts) + " attempts"};
+        order.failure = Unavailable("the cloud gave no usable answer to " +
+                                    std::to_string(order.attempts) + " attempts");
+        order.error = MachineError{ErrorClass::kOther, "UNANSWERED", order.failure.message()};
       }
     } else if (order.state == OrderState::kFailed) {
       drop = now >= order.changed_at + limits_.failed_order_ttl;

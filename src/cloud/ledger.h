@@ -6,7 +6,7 @@
 // is not given up because a list lacks it, and one that was just deleted does not come back because
 // a list has it.
 //
-// No thread, no clock, no cloud: CloudNodeGroups guards it and tells it the time.
+// No thread, no clock, no cloud: OrderBook guards it and tells it the time.
 
 #pragma once
 
@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "cloud/node_groups.h"
 #include "cloud/order.h"
 #include "cloud/types.h"
 
@@ -37,6 +36,8 @@ struct MachineRecord {
   bool was_running = false;  // then a later failure is not a create error, and pods may be on it
   uint64_t seen = 0;         // the merge that last found it listed
 
+  // Deleted by us, or on its way out without us.
+  bool leaving() const { return going != Going::kNo || machine.state == MachineState::kDeleting; }
   bool IsCreateError() const { return machine.state == MachineState::kFailed && !was_running; }
 };
 
@@ -56,15 +57,21 @@ struct Book {
   std::map<std::string, Order, std::less<>> orders;            // by name
 
   GroupCounts Count() const;
-  std::vector<Instance> Instances(std::string_view group) const;
+  const MachineRecord* FindByName(std::string_view name) const;  // null: none
   bool empty() const { return machines.empty() && orders.empty(); }
 };
 
 struct LedgerLimits {
-  Duration list_lag;
-  Duration delete_patience;
-  Duration failed_order_ttl;
-  int max_attempts = 3;
+  // How long a list may be behind what the cloud has answered to a create or a delete. A machine is
+  // not given up, and an order whose answer was lost is not repeated, before a list older than this
+  // is in.
+  Duration list_lag = std::chrono::seconds(60);
+  // A machine that the cloud agreed to delete and still lists as alive after this is ours again: it
+  // bills.
+  Duration delete_patience = std::chrono::minutes(10);
+  // How long a failed order stays if nobody asks for it.
+  Duration failed_order_ttl = std::chrono::minutes(30);
+  int max_attempts = 3;  // of one order whose answers are lost
 };
 
 class Ledger {

@@ -1,36 +1,33 @@
 // The state behind CloudNodeGroups, shared with the work that it has in the background. Private to
 // cloud_node_groups.cc and the node_groups_*.cc files.
 //
-// One mutex guards everything but the published snapshot. It is held for look-ups and book-keeping
-// only: never while one of the cloud's verbs is called (Extra, OwnsId and GpuLabel only look at
-// what they are given), and never while work is handed to the fan-out.
+// Machines and orders are the OrderBook's; here are the groups, and the snapshot that is shown. The
+// book's lock guards everything but the published snapshot (Extra, OwnsId and GpuLabel of the cloud
+// are asked with it held: they only look at what they are given).
 
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "cloud/cloud_node_groups.h"
-#include "cloud/fan_out.h"
 #include "cloud/group_metrics.h"
-#include "cloud/ledger.h"
+#include "cloud/order_book.h"
 #include "cloud/published.h"
 
 namespace coppice::cloud {
 
 struct DeletePlan;
 
-class CloudNodeGroups::Core : public std::enable_shared_from_this<CloudNodeGroups::Core> {
+class CloudNodeGroups::Core final : public OrderBook::Owner {
  public:
+  static std::shared_ptr<Core> Make(const CloudNodeGroupsContext& context,
+                                    CloudNodeGroupsOptions options);
   Core(const CloudNodeGroupsContext& context, CloudNodeGroupsOptions options);
 
   std::shared_ptr<const Snapshot> snapshot() const { return published_.Load(); }
@@ -39,8 +36,8 @@ class CloudNodeGroups::Core : public std::enable_shared_from_this<CloudNodeGroup
 
   // node_groups_refresh.cc
   Status Configure(std::vector<GroupConfig> groups);
-  Status Refresh(Deadline deadline);
-  Status Drain(Deadline deadline);
+  Status Refresh(Deadline deadline) { return book_.Refresh(deadline); }
+  Status Drain(Deadline deadline) { return book_.Drain(deadline); }
 
   // node_groups_scale.cc, node_groups_delete.cc
   Status Increase(std::string_view group, int delta, Deadline deadline);
@@ -48,11 +45,19 @@ class CloudNodeGroups::Core : public std::enable_shared_from_this<CloudNodeGroup
   Status DecreaseTarget(std::string_view group, int delta);
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = OrderBook::Lock;
+
+  // node_groups_refresh.cc
+  std::optional<std::string> GroupOf(const Machine& machine) const override;
+  bool Serves(std::string_view group) const override { return group_index_.contains(group); }
+  void Changed(std::string_view group, bool show) override;
+  void ListTaken() override { PublishAll(); }
+  void BeforeMerge(Deadline deadline) override;
 
   struct Configured {
     std::shared_ptr<const GroupConfig> config;
     std::string cluster;  // the k8s-cluster tag that its machines carry; "" none
+    std::shared_ptr<const MachineSpec> what;  // an order of this group, but for its name
     GroupInfo info;
     // Worked out when configuration or flavors change.
     std::shared_ptr<const model::Node> node_template;
@@ -60,12 +65,6 @@ class CloudNodeGroups::Core : public std::enable_shared_from_this<CloudNodeGroup
     std::optional<double> price_per_hour;
   };
 
-  // Refresh.
-  Status ListAndMerge(Deadline deadline);
-  void ReadFlavors(Deadline deadline);
-  std::optional<std::string> GroupOfMachine(const Machine& machine) const;
-  void Tell(const Ledger::Merged& merged) const;
-  void TellOrphans();
   void MakeTemplate(Configured& group) const;
 
   // Publishing: all with the lock held.
@@ -80,21 +79,9 @@ class CloudNodeGroups::Core : public std::enable_shared_from_this<CloudNodeGroup
 
   // Scaling.
   Result<const Configured*> MutableGroup(std::string_view group) const;  // lock held
-  Status EnsureListed(Deadline deadline);
-  std::vector<std::string> NoteOrders(const Configured& group, int count,
-                                      const std::shared_ptr<Request>& request);
-  std::string NewName(const std::string& group, std::unordered_set<std::string>& taken);
-  void Send(const std::string& group, const std::string& name);
-  void Answered(const std::string& group, const std::string& name, const MachineSpec& spec,
-                Request* request, Result<Machine> result, Lock& lock);
-  void NoteFailure(const std::string& group, const std::string& name, Request* request,
-                   const Status& status);
-  void Remove(const std::string& group, const std::string& id,
-              const std::shared_ptr<Request>& request);
-  void StartRemoving(const std::string& group, const std::string& id);
-  void Cancel(Book& book, const std::string& name);
-  void Note(const DeletePlan& plan, Book& book, const std::shared_ptr<Request>& request);
-  void WaitFor(Lock& lock, Request& request, Deadline deadline, Duration most = Duration::zero());
+  static std::shared_ptr<const MachineSpec> SpecFor(const Configured& group, Cloud& cloud);
+  void Note(const DeletePlan& plan, const std::string& group,
+            const std::shared_ptr<Request>& request);
   void Audit(AuditEntry entry) const;
 
   Cloud& cloud_;
@@ -102,29 +89,17 @@ class CloudNodeGroups::Core : public std::enable_shared_from_this<CloudNodeGroup
   const Log& log_;
   const CloudNodeGroupsOptions options_;
   const AuditSink audit_;
-  FanOut fan_out_;
   GroupMetrics metrics_;
 
   Published<Snapshot> published_;
   std::atomic<uint64_t> version_{0};
 
-  std::mutex mutex_;
-  SeededRng names_;
+  OrderBook book_;
   std::vector<Configured> groups_;  // as configured
   std::map<std::string, size_t, std::less<>> group_index_;
-  Ledger ledger_;
   std::set<std::string> touched_;  // groups whose view is out of date
   std::shared_ptr<const std::map<std::string, Flavor>> flavors_;
   TimePoint flavors_at_;
-  bool listed_ = false;
-  TimePoint listed_at_;
-  std::set<std::string> told_orphans_;
-  bool draining_ = false;
-
-  bool refreshing_ = false;
-  uint64_t refreshes_ = 0;  // finished ones
-  Status refresh_status_;
-  std::condition_variable refreshed_;
 };
 
 }  // namespace coppice::cloud

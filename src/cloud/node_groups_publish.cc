@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cloud/group_instances.h"
 #include "cloud/node_groups_core.h"
 
 namespace coppice::cloud {
@@ -13,11 +14,11 @@ std::shared_ptr<const GroupView> CloudNodeGroups::Core::View(const Configured& g
   auto view = std::make_shared<GroupView>();
   view->info = group.info;
   view->config = group.config;
-  if (const Book* book = ledger_.Find(group.config->name)) {
+  if (const Book* book = book_.ledger().Find(group.config->name)) {
     const GroupCounts counts = book->Count();
     view->target_size = counts.target();
     view->current_size = counts.existing;
-    view->instances = book->Instances(group.config->name);
+    view->instances = InstancesOf(*book, group.config->name);
     for (const Instance& instance : view->instances) {
       if (instance.state == InstanceState::kDeleting) view->going.push_back(instance.id);
     }
@@ -80,7 +81,7 @@ void CloudNodeGroups::Core::PublishTouched() {
 void CloudNodeGroups::Core::PublishAll() {
   const auto before = published_.Load();
   auto next = std::make_shared<Snapshot>();
-  bool changed = before->flavors != flavors_ || before->refreshed != listed_;
+  bool changed = before->flavors != flavors_ || before->refreshed != book_.listed();
   bool regrouped = before->groups.size() != groups_.size();
   auto names = std::make_shared<Snapshot::GroupNames>();
   std::vector<IdIndex::Change> changes;
@@ -104,11 +105,7 @@ void CloudNodeGroups::Core::PublishAll() {
     next->groups.push_back(std::move(view));
     names->emplace(name, group);
   }
-  auto orphans = std::make_shared<std::vector<Machine>>();
-  for (const auto& [group, book] : ledger_.books()) {
-    if (group_index_.contains(group)) continue;
-    for (const auto& [id, record] : book.machines) orphans->push_back(record.machine);
-  }
+  auto orphans = std::make_shared<const std::vector<Machine>>(book_.Orphans());
   if (regrouped) {  // the indices of groups mean something else now
     changes.clear();
     for (uint32_t i = 0; i < next->groups.size(); ++i) {
@@ -124,8 +121,8 @@ void CloudNodeGroups::Core::PublishAll() {
   next->by_name = std::move(names);
   next->orphans = std::move(orphans);
   next->flavors = flavors_;
-  next->refreshed = listed_;
-  next->refreshed_at = listed_at_;
+  next->refreshed = book_.listed();
+  next->refreshed_at = book_.listed_at();
   touched_.clear();
   Publish(std::move(next), changed);
 }

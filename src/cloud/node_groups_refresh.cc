@@ -10,8 +10,8 @@ namespace coppice::cloud {
 
 namespace {
 
-// A list of everything takes seconds on a slow API; the client's deadline usually ends it sooner.
-constexpr Duration kListTimeout = std::chrono::minutes(1);
+// Hardware on sale is read in pages on some APIs; the client's deadline usually ends it sooner.
+constexpr Duration kFlavorsTimeout = std::chrono::minutes(1);
 
 std::string DebugLine(const GroupConfig& group) {
   return group.name + ": flavor " + group.flavor + ", zone " + group.zone + ", " +
@@ -22,21 +22,14 @@ std::string DebugLine(const GroupConfig& group) {
 
 Status CloudNodeGroups::Core::Configure(std::vector<GroupConfig> groups) {
   TRY(CheckGroups(groups, options_.cluster));
-  const Lock lock(mutex_);
+  const Lock lock = book_.Guard();
   for (const Configured& old : groups_) {
     const bool stays = std::ranges::any_of(
         groups, [&](const GroupConfig& group) { return group.name == old.config->name; });
     if (stays) continue;
     metrics_.Forget(old.config->name);
     // What the cloud has not heard of is given up with the group; what it has will be an orphan.
-    Book& book = ledger_.At(old.config->name);
-    std::vector<std::string> queued;
-    for (const auto& [name, order] : book.orders) {
-      if (order.state == OrderState::kQueued || order.state == OrderState::kFailed) {
-        queued.push_back(name);
-      }
-    }
-    for (const std::string& name : queued) Cancel(book, name);
+    book_.CancelAll(old.config->name, {OrderState::kQueued, OrderState::kFailed});
   }
   groups_.clear();
   group_index_.clear();
@@ -46,6 +39,7 @@ Status CloudNodeGroups::Core::Configure(std::vector<GroupConfig> groups) {
     if (own != config.tags.end()) group.cluster = own->second;
     group.info = {config.name, config.min_size, config.max_size, DebugLine(config)};
     group.config = std::make_shared<const GroupConfig>(std::move(config));
+    group.what = SpecFor(group, cloud_);
     MakeTemplate(group);
     group_index_[group.config->name] = groups_.size();
     groups_.push_back(std::move(group));
@@ -79,63 +73,19 @@ void CloudNodeGroups::Core::MakeTemplate(Configured& group) const {
   if (node.ok()) group.node_template = std::make_shared<const model::Node>(*std::move(node));
 }
 
-Status CloudNodeGroups::Core::Refresh(Deadline deadline) {
-  Lock lock(mutex_);
-  if (refreshing_) {
-    const uint64_t mine = refreshes_;
-    if (!clock_.WaitUntil(lock, refreshed_, deadline.at, [&] { return refreshes_ != mine; })) {
-      return DeadlineExceeded("another refresh is under way and has not ended in time");
-    }
-    return refresh_status_;
-  }
-  refreshing_ = true;
-  lock.unlock();
-  const Status status = ListAndMerge(deadline);
-  lock.lock();
-  refreshing_ = false;
-  ++refreshes_;
-  refresh_status_ = status;
-  refreshed_.notify_all();
-  return status;
-}
-
-Status CloudNodeGroups::Core::ListAndMerge(Deadline deadline) {
-  Tags tags;
-  if (!options_.cluster.empty()) tags[kClusterTag] = options_.cluster;
-  const TimePoint asked_at = clock_.Now();
-  auto listed = cloud_.List(tags, deadline.Earlier(Deadline::In(clock_, kListTimeout)));
-  if (!listed.ok()) return listed.status().Context("listing machines");
-  ReadFlavors(deadline);
-
-  Ledger::Merged merged;
-  {
-    const Lock lock(mutex_);
-    merged = ledger_.Merge(*std::move(listed), asked_at, clock_.Now(),
-                           [this](const Machine& machine) { return GroupOfMachine(machine); });
-    listed_ = true;
-    listed_at_ = asked_at;
-    PublishAll();
-    TellOrphans();
-  }
-  Tell(merged);
-  const auto weak = weak_from_this();
-  for (const Ledger::Where& order : merged.repeat) {
-    fan_out_.Run([weak, order] {
-      if (const auto self = weak.lock()) self->Send(order.first, order.second);
-    });
-  }
-  for (const auto& [group, id] : merged.remove) StartRemoving(group, id);
-  return Status::Ok();
+void CloudNodeGroups::Core::Changed(std::string_view group, bool show) {
+  Touch(group);
+  if (show) PublishTouched();
 }
 
 // A failure leaves the flavors as they were: hardware on sale changes rarely, and a list that was
 // read must not be thrown away for it.
-void CloudNodeGroups::Core::ReadFlavors(Deadline deadline) {
+void CloudNodeGroups::Core::BeforeMerge(Deadline deadline) {
   {
-    const Lock lock(mutex_);
+    const Lock lock = book_.Guard();
     if (flavors_ != nullptr && clock_.Now() < flavors_at_ + options_.flavor_ttl) return;
   }
-  auto flavors = cloud_.Flavors(deadline.Earlier(Deadline::In(clock_, kListTimeout)));
+  auto flavors = cloud_.Flavors(deadline.Earlier(Deadline::In(clock_, kFlavorsTimeout)));
   if (!flavors.ok()) {
     log_.Warning("flavors could not be read; templates stay as they are",
                  {{"error", flavors.status()}});
@@ -143,7 +93,7 @@ void CloudNodeGroups::Core::ReadFlavors(Deadline deadline) {
   }
   auto by_name = std::make_shared<std::map<std::string, Flavor>>();
   for (Flavor& flavor : *flavors) by_name->insert_or_assign(flavor.name, std::move(flavor));
-  const Lock lock(mutex_);
+  const Lock lock = book_.Guard();
   flavors_at_ = clock_.Now();
   if (flavors_ != nullptr && *flavors_ == *by_name) return;
   flavors_ = std::move(by_name);
@@ -156,7 +106,7 @@ void CloudNodeGroups::Core::ReadFlavors(Deadline deadline) {
   }
 }
 
-std::optional<std::string> CloudNodeGroups::Core::GroupOfMachine(const Machine& machine) const {
+std::optional<std::string> CloudNodeGroups::Core::GroupOf(const Machine& machine) const {
   const auto group = machine.tags.find(kGroupTag);
   if (group == machine.tags.end()) return std::nullopt;
   const auto index = group_index_.find(group->second);
@@ -169,57 +119,6 @@ std::optional<std::string> CloudNodeGroups::Core::GroupOfMachine(const Machine& 
     return std::nullopt;
   }
   return group->second;
-}
-
-void CloudNodeGroups::Core::Tell(const Ledger::Merged& merged) const {
-  for (const auto& [group, id] : merged.vanished) {
-    log_.Info("a machine is gone without our doing", {{"group", group}, {"id", id}});
-  }
-  for (const auto& [group, id] : merged.undead) {
-    log_.Warning("the cloud agreed to delete a machine and still lists it; it counts again",
-                 {{"group", group}, {"id", id}});
-  }
-  for (const auto& [group, name] : merged.repeat) {
-    log_.Info("no machine came of an order whose answer was lost; ordering it again",
-              {{"group", group}, {"name", name}});
-  }
-}
-
-// Once per machine, and again after it was in a group.
-void CloudNodeGroups::Core::TellOrphans() {
-  const auto snapshot_now = published_.Load();
-  std::set<std::string> now;
-  for (const Machine& machine : *snapshot_now->orphans) {
-    now.insert(machine.id);
-    if (told_orphans_.contains(machine.id)) continue;
-    log_.Warning(
-        "orphan: a machine carries this cluster's tags and a group that is not configured; "
-        "configure the group or delete the machine",
-        {{"id", machine.id}, {"name", machine.name}, {"group", machine.tags.at(kGroupTag)}});
-  }
-  told_orphans_ = std::move(now);
-}
-
-Status CloudNodeGroups::Core::Drain(Deadline deadline) {
-  {
-    const Lock lock(mutex_);
-    draining_ = true;
-    for (const Configured& group : groups_) {
-      Book& book = ledger_.At(group.config->name);
-      std::vector<std::string> queued;
-      for (const auto& [name, order] : book.orders) {
-        if (order.state == OrderState::kQueued) queued.push_back(name);
-      }
-      for (const std::string& name : queued) Cancel(book, name);
-      Touch(group.config->name);
-    }
-    PublishTouched();
-  }
-  if (fan_out_.WaitIdle(clock_, deadline)) return Status::Ok();
-  return DeadlineExceeded(
-      std::to_string(fan_out_.running()) +
-      " calls to the cloud are unanswered; their machines carry their tags and are "
-      "found again after the next start");
 }
 
 }  // namespace coppice::cloud

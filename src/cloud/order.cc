@@ -4,24 +4,6 @@
 
 namespace coppice::cloud {
 
-std::string PlaceholderId(std::string_view group, std::string_view name) {
-  std::string id(kPlaceholderScheme);
-  id += group;
-  id += '/';
-  id += name;
-  return id;
-}
-
-std::optional<Placeholder> ParsePlaceholder(std::string_view id) {
-  if (!id.starts_with(kPlaceholderScheme)) return std::nullopt;
-  id.remove_prefix(kPlaceholderScheme.size());
-  const size_t slash = id.find('/');
-  if (slash == std::string_view::npos || slash == 0 || slash + 1 == id.size()) return std::nullopt;
-  const Placeholder parsed{id.substr(0, slash), id.substr(slash + 1)};
-  if (parsed.name.find('/') != std::string_view::npos) return std::nullopt;
-  return parsed;
-}
-
 bool MayHaveHappened(Code code) {
   switch (code) {
     case Code::kInvalidArgument:

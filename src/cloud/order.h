@@ -11,13 +11,12 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "cloud/group_config.h"
 #include "cloud/types.h"
 
 namespace coppice::cloud {
 
-// One request of the client and what has become of its pieces so far. Guarded by the lock of
-// CloudNodeGroups; the pieces in flight and the waiting thread share it.
+// One request of the client and what has become of its pieces so far. Guarded by the lock of the
+// OrderBook; the pieces in flight and the waiting thread share it.
 struct Request {
   std::condition_variable answered;
   size_t open = 0;  // pieces that nobody has answered
@@ -41,28 +40,16 @@ enum class OrderState {
 
 struct Order {
   std::string name;  // the order's own; it stays the same when it is repeated
-  // What to order. Not the MachineSpec itself: user data may be long, and a thousand orders share
-  // it.
-  std::shared_ptr<const GroupConfig> config;
-  std::string cluster;
+  // What to order, but for the name. Shared by a thousand orders: user data may be long.
+  std::shared_ptr<const MachineSpec> what;
   OrderState state = OrderState::kQueued;
   bool doomed = false;  // to be deleted if it comes
   int attempts = 0;
   TimePoint changed_at;               // when `state` became what it is
+  Status failure;                     // with kFailed: what the cloud said, OK if it said nothing
   std::optional<MachineError> error;  // with kFailed
   std::shared_ptr<Request> request;   // null once answered
 };
-
-// Under which an order is listed before it has an id: "coppice-order://GROUP/NAME". Made from the
-// name alone, so that it means the same after a restart.
-inline constexpr std::string_view kPlaceholderScheme = "coppice-order://";
-std::string PlaceholderId(std::string_view group, std::string_view name);
-
-struct Placeholder {
-  std::string_view group;
-  std::string_view name;
-};
-std::optional<Placeholder> ParsePlaceholder(std::string_view id);  // views into `id`
 
 // Whether a failed create may nevertheless have made a machine. Only refusals are certain.
 bool MayHaveHappened(Code code);

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/strings.h"
 #include "cloud/delete_plan.h"
-#include "cloud/order.h"
+#include "cloud/group_instances.h"
 
 using namespace coppice;         // NOLINT
 using namespace coppice::cloud;  // NOLINT

@@ -24,7 +24,7 @@
 #include "base/fake_clock.h"
 #include "cloud/cloud_node_groups.h"
 #include "cloud/fake_cloud.h"
-#include "cloud/order.h"
+#include "cloud/group_instances.h"
 #include "test/support/must.h"
 #include "test/support/step_workers.h"
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/rng.h"
+#include "cloud/group_instances.h"
 #include "cloud/order.h"
 
 namespace coppice::cloud {

@@ -21,6 +21,10 @@ uint64_t HashBytes(std::string_view bytes);
 
 class Canonical {
  public:
+  Canonical() = default;
+  Canonical(const Canonical&) {}  // a scratch pad: whoever copies its owner begins on a clean one
+  Canonical& operator=(const Canonical&) = delete;
+
   std::string_view bytes() const { return {buffer_.get(), size_}; }
   void clear() { size_ = 0; }
 

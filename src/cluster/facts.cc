@@ -3,14 +3,15 @@
 namespace coppice::cluster {
 namespace {
 
-// The index of `table` by `key_of`, brought up to date if the table has changed.
+// The index of `store` by `key_of`, brought up to date if the store has changed.
 template <class Index, class T, class KeyOf>
-const std::vector<const T*>& Lookup(Index& index, const ObjectTable<T>& table, std::string_view key,
+const std::vector<const T*>& Lookup(Index& index, const ObjectStore<T>& store, std::string_view key,
                                     KeyOf key_of) {
-  if (index.built_for != table.version()) {
+  if (index.built_for != store.version()) {
     index.by_key.clear();
-    table.ForEach([&](const T& object) { index.by_key[key_of(object)].push_back(&object); });
-    index.built_for = table.version();
+    store.ForEachByName(
+        [&](const auto& object) { index.by_key[key_of(*object)].push_back(object.get()); });
+    index.built_for = store.version();
   }
   static const std::vector<const T*> kNoObjects;
   const auto it = index.by_key.find(key);
@@ -39,6 +40,21 @@ const std::vector<const model::CsiStorageCapacity*>& Facts::CapacitiesOfClass(
     std::string_view storage_class) const {
   return Lookup(capacities_, storage_capacities, storage_class,
                 [](const model::CsiStorageCapacity& c) { return c.storage_class_name; });
+}
+
+void Facts::AddTo(ObjectStores& stores) {
+  stores.Adopt(namespaces);
+  stores.Adopt(claims);
+  stores.Adopt(volumes);
+  stores.Adopt(storage_classes);
+  stores.Adopt(csi_nodes);
+  stores.Adopt(csi_drivers);
+  stores.Adopt(storage_capacities);
+  stores.Adopt(volume_attachments);
+  stores.Adopt(services);
+  stores.Adopt(replication_controllers);
+  stores.Adopt(replica_sets);
+  stores.Adopt(stateful_sets);
 }
 
 uint64_t Facts::version() const {

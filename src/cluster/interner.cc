@@ -9,21 +9,12 @@
 namespace coppice::cluster {
 namespace {
 
-// What stands for the time in the value of a ToBeDeleted taint: every deletion would bring a shape
-// of its own. No value that the API server accepts has a space in it.
+// What stands for the time in the value of a timed taint: every one would bring a shape of its own.
+// No value that the API server accepts has a space in it.
 constexpr std::string_view kSomeTime = "some time";
 
-bool IsTimeOfDeletion(const model::Taint& taint) {
-  return taint.key == kToBeDeletedTaint && !taint.value.empty() &&
-         std::ranges::all_of(taint.value, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// An operator that does not look at the value is Exists; an empty key names every taint.
-bool MayTolerateTimes(const PodSpecShape& shape) {
-  return std::ranges::any_of(shape.tolerations, [](const model::Toleration& toleration) {
-    return (toleration.key.empty() || toleration.key == kToBeDeletedTaint) &&
-           toleration.operator_ != "Exists" && !toleration.value.empty();
-  });
+bool IsTime(std::string_view value) {
+  return !value.empty() && std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 bool Matters(const model::Volume& volume) {
@@ -34,7 +25,19 @@ bool Matters(const model::Volume& volume) {
 
 }  // namespace
 
-Interner::Interner() { volume_sets_.emplace_back(); }
+Interner::Interner(Marks marks) : marks_(std::move(marks)) { volume_sets_.emplace_back(); }
+
+bool Interner::IsTimed(std::string_view taint) const {
+  return std::ranges::find(marks_.timed_taints, taint) != marks_.timed_taints.end();
+}
+
+// An operator that does not look at the value is Exists; an empty key names every taint.
+bool Interner::MayTolerateTimes(const PodSpecShape& shape) const {
+  return std::ranges::any_of(shape.tolerations, [this](const model::Toleration& toleration) {
+    return (toleration.key.empty() || IsTimed(toleration.key)) &&
+           toleration.operator_ != "Exists" && !toleration.value.empty();
+  });
+}
 
 template <class Entries>
 uint32_t Interner::Known(const IdTable& table, const Entries& entries, uint64_t hash) const {
@@ -117,7 +120,7 @@ NodeShapeId Interner::Shape(const model::Node& node) {
     std::string& value = shape.taints.back().value;
     if (!model::KeepsOut(taint)) {
       value.clear();
-    } else if (!taint_times_count_ && IsTimeOfDeletion(taint)) {
+    } else if (!taint_times_count_ && IsTimed(taint.key) && IsTime(value)) {
       value = kSomeTime;
     }
   }
@@ -181,15 +184,15 @@ OwnerId Interner::Owner(const model::OwnerReference* owner) {
   return id;
 }
 
-namespace {
-
-// Annotations that are about leaving a node, or say what kind of pod it is; the rest is for others.
-bool SpeaksOfEviction(std::string_view annotation) {
-  return annotation.starts_with("cluster-autoscaler.kubernetes.io/") ||
-         annotation.starts_with("kubernetes.io/config.");
+bool Interner::SpeaksOfEviction(std::string_view annotation) const {
+  if (!marks_.eviction_annotations) return true;
+  const auto is_its_prefix = [&](const std::string& prefix) {
+    return annotation.starts_with(prefix);
+  };
+  // Kubernetes' own: mirror pods and those from a file.
+  return annotation.starts_with("kubernetes.io/config.") ||
+         std::ranges::any_of(*marks_.eviction_annotations, is_its_prefix);
 }
-
-}  // namespace
 
 uint64_t Interner::HashEviction(std::string_view bytes, OwnerId owner, LabelSetId labels) {
   // Ids are dense and small; the multiplier spreads them over the bits.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,20 @@ struct KeptIds {
   std::vector<uint32_t> shapes;
 };
 
+// What engines know of annotations and taints, and nobody else does. The default is right for all
+// of them and slow for some: each thing said here lets more pods or nodes be the same.
+struct Marks {
+  // Prefixes of annotations that are about leaving a node, or say what kind of pod it is; the rest
+  // does not tell pods apart. Absent: every annotation does. Kubernetes' own ones always do.
+  std::optional<std::vector<std::string>> eviction_annotations;
+  // Keys of taints whose value is the time at which they were set. It is left out of a node's
+  // shape, which would be each node's own, until some pod tolerates such a taint by a value.
+  std::vector<std::string> timed_taints;
+};
+
 class Interner {
  public:
-  Interner();
+  explicit Interner(Marks marks = {});
 
   SpecId Spec(const model::Pod& pod);
   LabelSetId Labels(std::string_view namespace_, const model::Labels& labels);
@@ -86,9 +98,9 @@ class Interner {
   // owner in an eviction, claims of volumes) must be marked too.
   void Keep(KeptIds& ids);
 
-  // Some pod tolerates a taint by a value that may be the time in a ToBeDeleted taint. Until there
-  // is one the time is not part of a node's shape; whoever has the nodes' objects brings them again
-  // when this becomes true.
+  // Some pod tolerates a taint by a value that may be the time in a timed taint. Until there is one
+  // the time is not part of a node's shape; whoever has the nodes' objects brings them again when
+  // this becomes true.
   bool taint_times_count() const { return taint_times_count_; }
 
  private:
@@ -108,6 +120,9 @@ class Interner {
     std::string bytes;  // of the rest
   };
 
+  bool SpeaksOfEviction(std::string_view annotation) const;
+  bool IsTimed(std::string_view taint) const;
+  bool MayTolerateTimes(const PodSpecShape& shape) const;
   static uint64_t HashEviction(std::string_view bytes, OwnerId owner, LabelSetId labels);
   uint32_t Namespace(std::string_view name);
   ClaimId ClaimOf(std::string key);
@@ -115,6 +130,7 @@ class Interner {
   template <class Entries>
   uint32_t Known(const IdTable& table, const Entries& entries, uint64_t hash) const;
 
+  Marks marks_;
   std::deque<Entry<PodSpecShape>> specs_;
   std::deque<Entry<LabelSet>> label_sets_;
   std::deque<Entry<VolumeSet>> volume_sets_;

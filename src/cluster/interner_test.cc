@@ -84,7 +84,7 @@ TEST(InternerTest, APodThatFollowsOneLikeItHasItsIdsAndOneThatDiffersHasNot) {
 }
 
 TEST(InternerTest, WhatDecidesNothingMakesNoOtherIds) {
-  Interner interner;
+  Interner interner({.eviction_annotations = {{"cluster-autoscaler.kubernetes.io/"}}});
   const PodIds known = interner.Ids(std::make_shared<const model::Pod>(APod()));
   auto pod = std::make_shared<model::Pod>(APod());
   pod->metadata.name = "another";
@@ -93,6 +93,29 @@ TEST(InternerTest, WhatDecidesNothingMakesNoOtherIds) {
   pod->spec.node_name = "n";
   pod->metadata.annotations["seen"] = "today";
   EXPECT_EQ(Tied(interner.Ids(PodPtr(pod))), Tied(known));
+}
+
+// Several engines hand in what they know; who hands in nothing tells too many apart and none too
+// few.
+TEST(InternerTest, AnnotationsThatAnyEngineNamesTellPodsApart) {
+  const auto differs = [](const Marks& marks, const char* annotation) {
+    Interner interner(marks);
+    auto pod = std::make_shared<model::Pod>(APod());
+    const EvictionId plain = interner.Ids(PodPtr(pod)).eviction;
+    auto said = std::make_shared<model::Pod>(APod());
+    said->metadata.annotations[annotation] = "true";
+    return interner.Ids(PodPtr(said)).eviction != plain;
+  };
+  const Marks both{.eviction_annotations = {
+                       {"cluster-autoscaler.kubernetes.io/", "karpenter.sh/do-not-disrupt"}}};
+  EXPECT_TRUE(differs(both, "karpenter.sh/do-not-disrupt"));
+  EXPECT_TRUE(differs(both, "cluster-autoscaler.kubernetes.io/safe-to-evict"));
+  EXPECT_TRUE(differs(both, "kubernetes.io/config.mirror"));
+  EXPECT_FALSE(differs(both, "karpenter.sh/nodepool-hash"));
+  const Marks one{.eviction_annotations = {{"cluster-autoscaler.kubernetes.io/"}}};
+  EXPECT_FALSE(differs(one, "karpenter.sh/do-not-disrupt"));
+  EXPECT_TRUE(differs({}, "karpenter.sh/do-not-disrupt"));
+  EXPECT_TRUE(differs({}, "anything"));
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ void Interner::Keep(KeptIds& ids) {
 
 void Snapshot::Renumber() {
   CHECK(marks_.empty());  // a revert would bring back what has the old ids
-  KeptIds ids = interner_.NoneKept();
+  if (interner_.use_count() > 1) interner_ = std::make_shared<Interner>(*interner_);
+  KeptIds ids = interner_->NoneKept();
   const auto mark = [](std::vector<uint32_t>& of, uint32_t id) { of[id] = id; };
   for (PodIndex pod = 0; pod < pod_bound(); ++pod) {
     const PodRecord& record = pods_[pod];
@@ -79,15 +80,13 @@ void Snapshot::Renumber() {
     if (record.owned) mark(ids.owners, identities_[pod].owner);
   }
   for (const NodeIndex node : order_) mark(ids.shapes, shape_of_[node]);
-  interner_.Keep(ids);
+  interner_->Keep(ids);
 
   for (const NodeIndex node : order_) shape_of_[node] = ids.shapes[shape_of_[node]];
   tainted_shapes_.clear();
   resources_.ForgetSpecs();
-  for (SpecId spec = 0; spec < interner_.spec_count(); ++spec) {
-    resources_.LearnSpec(spec, interner_.spec(spec));
-  }
-  claim_users_.assign(interner_.claim_count(), 0);
+  LearnSpecs();
+  claim_users_.assign(interner_->claim_count(), 0);
   // Counters, and what filters remember, may be about pods that are gone, too: they come back when
   // they are asked for. Only who keeps others away has to be counted at once.
   for (auto& [id, memory] : memory_) memory = nullptr;
@@ -101,7 +100,7 @@ void Snapshot::Renumber() {
     record.eviction = ids.evictions[record.eviction];
     if (record.owned) identities_[pod].owner = ids.owners[identities_[pod].owner];
     if (record.node == kNone) continue;
-    for (const ClaimId claim : interner_.volume_set(record.volumes).claims) ++claim_users_[claim];
+    for (const ClaimId claim : interner_->volume_set(record.volumes).claims) ++claim_users_[claim];
     counters_->OnPod(record.spec, record.labels, record.terminating != 0, record.node, 1);
   }
   retired_pods_ = retired_shapes_ = 0;

@@ -120,12 +120,16 @@ TEST(RenumberTest, PodsThatKeepOthersAwayStillDo) {
   EXPECT_EQ(SnapshotInspector::WrongCounts(snapshot), "");
 }
 
+constexpr const char* kGoing = "example.com/going";
+
+WorldOptions TimedTaints() { return {.marks = {.timed_taints = {kGoing}}}; }
+
 model::Taint GoingSince(const std::string& seconds) {
-  return {.key = std::string(kToBeDeletedTaint), .value = seconds, .effect = "NoSchedule"};
+  return {.key = kGoing, .value = seconds, .effect = "NoSchedule"};
 }
 
 TEST(RenumberTest, NodesThatAreDeletedAtDifferentTimesHaveOneShape) {
-  World world;
+  World world(TimedTaints());
   for (const char* name : {"a", "b"}) {
     auto node = ANode(name);
     node->spec.taints = {GoingSince(name[0] == 'a' ? "1700000000" : "1700000060"),
@@ -145,7 +149,7 @@ TEST(RenumberTest, APodThatToleratesADeletionOfOneSecondIsTakenAtItsWord) {
     model::Toleration toleration;
     bool a, b;  // tolerates the taint of that node
   };
-  const std::string key(kToBeDeletedTaint);
+  const std::string key(kGoing);
   const Row rows[] = {
       {"the very second", {.key = key, .operator_ = "Equal", .value = "1700000000"}, true, false},
       {"any key", {.operator_ = "Equal", .value = "1700000060"}, false, true},
@@ -153,7 +157,7 @@ TEST(RenumberTest, APodThatToleratesADeletionOfOneSecondIsTakenAtItsWord) {
       {"whatever the value", {.key = key, .operator_ = "Exists"}, true, true},
   };
   for (const Row& row : rows) {
-    World world;
+    World world(TimedTaints());
     for (const char* name : {"a", "b"}) {
       auto node = ANode(name);
       node->spec.taints = {GoingSince(name[0] == 'a' ? "1700000000" : "1700000060")};

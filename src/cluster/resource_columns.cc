@@ -34,9 +34,8 @@ Amounts ResourceColumns::ToAmounts(const model::PodRequests& requests) {
   return amounts;
 }
 
-void ResourceColumns::LearnSpec(SpecId spec, const PodSpecShape& shape) {
-  if (spec < asked_.size()) return;
-  asked_.push_back(ToAmounts(shape.requests));  // ids are dense and come in order
+void ResourceColumns::LearnSpec(const PodSpecShape& shape) {
+  asked_.push_back(ToAmounts(shape.requests));
   taken_.push_back(ToAmounts(shape.placed));
   constexpr int64_t kMost = int64_t{1} << 50;  // thousands of them still add up
   gives_.push_back(std::ranges::any_of(taken_.back().of, [](const auto& amount) {

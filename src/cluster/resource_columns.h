@@ -48,8 +48,8 @@ class ResourceColumns {
   // wrap. Nothing that passes the API server's validation is like that.
   bool gives(SpecId spec) const { return gives_[spec] != 0; }
 
-  void LearnSpec(SpecId spec,
-                 const PodSpecShape& shape);  // before any other call about it; O(1) if known
+  SpecId spec_count() const { return static_cast<SpecId>(asked_.size()); }  // that are known
+  void LearnSpec(const PodSpecShape& shape);  // the next one; before any other call about it
   void ForgetSpecs();                         // they have other ids now: learn them again
   void SetAllocatable(NodeIndex node,
                       const model::NodeAmounts& amounts);  // what is taken stays taken

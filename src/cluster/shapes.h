@@ -78,15 +78,12 @@ struct VolumeSet {
 struct NodeShape {
   model::Labels labels;  // without the per-node keys (IsPerNodeLabel)
   // Without time_added, and without what differs on every node and decides nothing: the value of
-  // one that keeps nobody out, the time in one of ours (Interner::taint_times_count).
+  // one that keeps nobody out, the time in a timed one (Interner::taint_times_count).
   std::vector<model::Taint> taints;
   bool unschedulable = false;
   std::vector<std::string> declared_features;
   friend bool operator==(const NodeShape&, const NodeShape&) = default;
 };
-
-// On a node that the autoscaler is about to delete. Its value is when that was decided.
-inline constexpr std::string_view kToBeDeletedTaint = "ToBeDeletedByClusterAutoscaler";
 
 // Labels that differ on every machine, so that keeping them in the shape would make every node its
 // own: the hostname and what clouds are known to add.

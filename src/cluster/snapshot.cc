@@ -9,7 +9,14 @@
 namespace coppice::cluster {
 
 namespace {
+
 constexpr size_t kUndoAhead = 8;  // so far ahead memory is asked for what is undone
+
+const Facts& NoFacts() {
+  static const Facts none;
+  return none;
+}
+
 }  // namespace
 
 ScopedFork::ScopedFork(Snapshot& snapshot) : snapshot_(&snapshot) { snapshot.OpenFork(); }
@@ -22,7 +29,11 @@ void ScopedFork::Commit() {
   if (snapshot_) std::exchange(snapshot_, nullptr)->CommitFork();
 }
 
-Snapshot::Snapshot() : counters_(std::make_unique<Counters>(*this)) {}
+Snapshot::Snapshot() : Snapshot(NoFacts()) {}
+Snapshot::Snapshot(const Facts& facts, Marks marks)
+    : facts_(facts),
+      interner_(std::make_shared<Interner>(std::move(marks))),
+      counters_(std::make_unique<Counters>(*this)) {}
 Snapshot::~Snapshot() = default;
 
 void Snapshot::OpenFork() {
@@ -134,7 +145,7 @@ void Snapshot::Undo(const LogEntry& entry) {
 }
 
 uint32_t Snapshot::ClaimUsers(std::string_view namespace_, std::string_view claim) const {
-  const ClaimId id = interner_.FindClaim(namespace_, claim);
+  const ClaimId id = interner_->FindClaim(namespace_, claim);
   return id < claim_users_.size() ? claim_users_[id] : 0;
 }
 

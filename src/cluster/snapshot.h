@@ -36,40 +36,13 @@
 #include "cluster/counters.h"
 #include "cluster/facts.h"
 #include "cluster/interner.h"
+#include "cluster/pod_view.h"
 #include "cluster/resource_columns.h"
 #include "cluster/shapes.h"
 #include "model/node.h"
 #include "model/pod.h"
 
 namespace coppice::cluster {
-
-// What is known of one pod. References stay valid until the pod is updated or removed.
-struct PodView {
-  PodIndex index;
-  std::string_view name;
-  std::string_view namespace_;
-  std::string_view uid;          // may be empty
-  std::string_view wanted_node;  // spec.nodeName of a pod that came without having been placed
-  bool terminating;              // has a deletion timestamp
-  uint64_t unkept_hash;          // of what the model does not keep of its spec (model::PodSpec)
-  NodeIndex node;                // where it is placed, or kNone
-  SpecId spec_id;
-  LabelSetId label_set_id;
-  VolumeSetId volume_set_id;
-  const PodSpecShape& spec;
-  const LabelSet& label_set;
-  const VolumeSet& volumes;
-  const model::OwnerReference* owner;  // its controller, or null
-  const model::Labels& labels() const { return label_set.labels; }
-};
-
-// What is fixed about a node until it is updated.
-struct NodeFacts {
-  std::string name;
-  std::string provider_id;
-  model::Labels labels;  // all of them, per-node ones too
-  model::NodeAmounts allocatable;
-};
 
 class Snapshot;
 
@@ -88,13 +61,20 @@ class [[nodiscard]] ScopedFork {
 
 class Snapshot {
  public:
-  Snapshot();
+  Snapshot();  // of a cluster without facts
+  // `facts` stay the caller's, and outlive this.
+  explicit Snapshot(const Facts& facts, Marks marks = {});
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
-  Facts& facts() { return facts_; }
   const Facts& facts() const { return facts_; }
+
+  // The same nodes, pods and imaginations at this moment, to try things on for longer than this one
+  // may stand still. Indexes are the same; it has no fork and hears of no change. Interned shapes
+  // and objects are shared, and so are the facts, as they are when asked; counters are built when
+  // asked for. O(pods).
+  std::unique_ptr<Snapshot> Copy() const;
 
   // ---- Nodes.
 
@@ -119,7 +99,7 @@ class Snapshot {
   }
   const NodeFacts& node(NodeIndex node) const { return *nodes_[node].facts; }
   const NodeShape& node_shape(NodeIndex node) const {
-    return interner_.node_shape(shape_of_[node]);
+    return interner_->node_shape(shape_of_[node]);
   }
   NodeShapeId node_shape_id(NodeIndex node) const { return shape_of_[node]; }
   std::span<const PodIndex> pods_on(NodeIndex node) const { return nodes_[node].pods; }
@@ -161,7 +141,7 @@ class Snapshot {
   SpecId spec_id(PodIndex pod) const { return pods_[pod].spec; }
   LabelSetId label_set_id(PodIndex pod) const { return pods_[pod].labels; }
   EvictionId eviction_id(PodIndex pod) const { return pods_[pod].eviction; }
-  const PodSpecShape& spec(PodIndex pod) const { return interner_.spec(pods_[pod].spec); }
+  const PodSpecShape& spec(PodIndex pod) const { return interner_->spec(pods_[pod].spec); }
   bool terminating(PodIndex pod) const { return pods_[pod].terminating != 0; }
   bool owned(PodIndex pod) const { return pods_[pod].owned != 0; }  // by a controller
   // Of its uid, or of namespace and name if it has none; a copy has that of the original.
@@ -182,7 +162,7 @@ class Snapshot {
 
   // ---- What filters read.
 
-  const Interner& interner() const { return interner_; }
+  const Interner& interner() const { return *interner_; }
   const ResourceColumns& resources() const { return resources_; }
   std::span<const NodeShapeId> node_shape_ids() const { return shape_of_; }
   Counters& counters() const { return *counters_; }
@@ -222,8 +202,8 @@ class Snapshot {
   // So much has been interned, and so much has gone, that forgetting would give back about as much
   // memory as what lives takes of it. O(1).
   bool HasMuchToForget() const {
-    return Past(retired_pods_, interner_.added_for_pods(), known_pods_, kFewPods) ||
-           Past(retired_shapes_, interner_.added_shapes(), order_.size(), kFewShapes);
+    return Past(retired_pods_, interner_->added_for_pods(), known_pods_, kFewPods) ||
+           Past(retired_shapes_, interner_->added_shapes(), order_.size(), kFewShapes);
   }
   // Forgets what no pod and no node has, and all counters and memories of filters; what is left
   // gets other ids. Indexes of pods and nodes, their order and versions stay. Not inside a fork.
@@ -313,7 +293,7 @@ class Snapshot {
   void Attach(PodIndex pod, NodeIndex node, uint32_t slot);
   uint32_t Detach(PodIndex pod);  // answers the slot
   bool IsSpecial(const PodRecord& record) const {
-    return record.volumes != 0 || !interner_.spec(record.spec).host_ports.empty();
+    return record.volumes != 0 || !interner_->spec(record.spec).host_ports.empty();
   }
   void Count(PodIndex pod, NodeIndex node, int sign);
   void CountSpecial(PodIndex pod, NodeIndex node, int sign);
@@ -326,6 +306,7 @@ class Snapshot {
   void ShowPod(PodIndex pod);
   void HidePod(PodIndex pod);
   void SwapPodState(PodIndex pod, PodState& state);
+  void LearnSpecs();  // those that the columns do not know yet
   PodState Interned(const model::Pod& object, const PodIds& ids);  // with no names yet
   PodState StateOf(const model::Pod& object);
   PodState StateOf(std::shared_ptr<const model::Pod> object);
@@ -348,8 +329,8 @@ class Snapshot {
   static constexpr size_t kFewPods = 2048;
   static constexpr size_t kFewShapes = 256;
 
-  Facts facts_;
-  Interner interner_;
+  const Facts& facts_;
+  std::shared_ptr<Interner> interner_;  // with copies, until one of them is renumbered
   ResourceColumns resources_;
   std::unique_ptr<Counters> counters_;
 

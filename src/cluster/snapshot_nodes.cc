@@ -40,7 +40,7 @@ Result<NodeIndex> Snapshot::AddNode(const model::Node& node) {
   nodes_[index].slot = static_cast<uint32_t>(slots_.size());
   slots_.push_back(kNone);
   if (live_slots_.size() * 64 < slots_.size()) live_slots_.push_back(0);
-  ShowNode(index, MakeNodeFacts(node), interner_.Shape(node));
+  ShowNode(index, MakeNodeFacts(node), interner_->Shape(node));
   Log({.step = Step::kAddedNode, .subject = index});
   ++loosened_;
   return index;
@@ -68,7 +68,7 @@ void Snapshot::UpdateNode(NodeIndex node, const model::Node& object) {
                        .node = node,
                        .slot = shape_of_[node],
                        .content = content_[node]};
-  SwapNodeFacts(node, MakeNodeFacts(object), interner_.Shape(object));
+  SwapNodeFacts(node, MakeNodeFacts(object), interner_->Shape(object));
   Log(entry);
   ++loosened_;
 }
@@ -80,9 +80,9 @@ void Snapshot::AddTaint(NodeIndex node, const model::Taint& taint) {
   const auto same_shape = [&] { return known != tainted_shapes_.end() && known->shape == before; };
   while (same_shape() && !(known->taint == taint)) ++known;
   if (!same_shape()) {
-    NodeShape shape = interner_.node_shape(before);
+    NodeShape shape = interner_->node_shape(before);
     shape.taints.push_back({.key = taint.key, .value = taint.value, .effect = taint.effect});
-    known = tainted_shapes_.insert(known, {before, taint, interner_.Shape(std::move(shape))});
+    known = tainted_shapes_.insert(known, {before, taint, interner_->Shape(std::move(shape))});
   }
   const uint64_t content = content_[node];
   Reshape(node, known->with_taint);

@@ -26,7 +26,7 @@ void EraseOne(std::vector<PodIndex>& pods, PodIndex pod) {
 PodView Snapshot::pod(PodIndex index) const {
   const PodRecord& record = pods_[index];
   const PodIdentity& identity = identities_[index];
-  const LabelSet& labels = interner_.label_set(record.labels);
+  const LabelSet& labels = interner_->label_set(record.labels);
   std::string_view name;
   std::string_view uid;
   std::string_view node_name;
@@ -51,10 +51,10 @@ PodView Snapshot::pod(PodIndex index) const {
           .spec_id = record.spec,
           .label_set_id = record.labels,
           .volume_set_id = record.volumes,
-          .spec = interner_.spec(record.spec),
+          .spec = interner_->spec(record.spec),
           .label_set = labels,
-          .volumes = interner_.volume_set(record.volumes),
-          .owner = identity.owner == kNone ? nullptr : &interner_.owner(identity.owner)};
+          .volumes = interner_->volume_set(record.volumes),
+          .owner = identity.owner == kNone ? nullptr : &interner_->owner(identity.owner)};
 }
 
 Snapshot::PodState Snapshot::Interned(const model::Pod& object, const PodIds& ids) {
@@ -66,13 +66,13 @@ Snapshot::PodState Snapshot::Interned(const model::Pod& object, const PodIds& id
                  .terminating = object.metadata.deletion_timestamp.has_value(),
                  .wants_node = !object.spec.node_name.empty(),
                  .identity = {.unkept_hash = object.spec.unkept_hash, .owner = ids.owner}};
-  resources_.LearnSpec(state.spec, interner_.spec(state.spec));
-  if (claim_users_.size() < interner_.claim_count()) claim_users_.resize(interner_.claim_count());
+  if (resources_.spec_count() <= state.spec) LearnSpecs();
+  if (claim_users_.size() < interner_->claim_count()) claim_users_.resize(interner_->claim_count());
   return state;
 }
 
 Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
-  PodState state = Interned(object, interner_.Ids(object));
+  PodState state = Interned(object, interner_->Ids(object));
   state.identity.names = std::make_shared<const OwnNames>(
       OwnNames{object.metadata.name, object.metadata.uid, object.spec.node_name});
   state.identity.own_names = true;
@@ -80,7 +80,7 @@ Snapshot::PodState Snapshot::StateOf(const model::Pod& object) {
 }
 
 Snapshot::PodState Snapshot::StateOf(std::shared_ptr<const model::Pod> object) {
-  PodState state = Interned(*object, interner_.Ids(object));
+  PodState state = Interned(*object, interner_->Ids(object));
   state.identity.names = std::move(object);
   return state;
 }
@@ -231,9 +231,9 @@ void Snapshot::CountSpecial(PodIndex pod, NodeIndex node, int sign) {
   const auto keep = [&](std::vector<PodIndex>& list) {
     sign > 0 ? list.push_back(pod) : EraseOne(list, pod);
   };
-  if (!interner_.spec(record.spec).host_ports.empty()) keep(special->with_ports);
+  if (!interner_->spec(record.spec).host_ports.empty()) keep(special->with_ports);
   if (record.volumes != 0) keep(special->with_volumes);
-  for (ClaimId claim : interner_.volume_set(record.volumes).claims) {
+  for (ClaimId claim : interner_->volume_set(record.volumes).claims) {
     claim_users_[claim] += static_cast<uint32_t>(sign);
   }
 }

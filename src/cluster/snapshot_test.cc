@@ -250,7 +250,8 @@ TEST(SnapshotTest, PodsThatDifferInWhatADrainRuleReadsHaveDifferentEvictionIds) 
         p.metadata.unreadable = model::Unreadable{.what = "spec: odd", .reason = "malformed"};
       },
   };
-  Snapshot s;
+  const Facts facts;
+  Snapshot s(facts, {.eviction_annotations = {{"cluster-autoscaler.kubernetes.io/"}}});
   std::vector<EvictionId> ids = {s.eviction_id(s.AddPod(APod("p")))};
   for (const Change& change : changes) {
     model::Pod pod = APod("p");

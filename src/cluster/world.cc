@@ -1,81 +1,57 @@
 #include "cluster/world.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "base/check.h"
 #include "cluster/canonical.h"
 
 namespace coppice::cluster {
 
-namespace {
-
-uint64_t NameHash(std::string_view namespace_, std::string_view name) {
-  return HashBytes(namespace_) * 31 + HashBytes(name);
+World::World(WorldOptions options)
+    : options_(std::move(options)),
+      stores_(std::make_unique<ObjectStores>()),
+      snapshot_(facts_, options_.marks) {
+  facts_.AddTo(*stores_);
+  lists_.emplace_back();
 }
 
-void Prefetch(const model::Pod& pod) {
-  constexpr size_t kLine = 64;
-  const char* bytes = reinterpret_cast<const char*>(&pod);
-  for (size_t at = 0; at < sizeof(pod); at += kLine) __builtin_prefetch(bytes + at);
-}
-
-}  // namespace
-
-void World::UnboundPods::Insert(PodEntry* entry) {
-  ++live_;
-  const Item item{entry->place, entry};
-  if (items_.empty() || items_.back().place < entry->place) {
-    items_.push_back(item);
-    return;
-  }
-  const auto at = std::ranges::lower_bound(items_, entry->place, {}, &Item::place);
-  if (at->place == entry->place) {
-    *at = item;  // its own hole
-  } else {
-    items_.insert(at, item);
-  }
-}
-
-void World::UnboundPods::Erase(const PodEntry* entry) {
-  const auto at = std::ranges::lower_bound(items_, entry->place, {}, &Item::place);
-  at->entry = nullptr;
-  --live_;
-  if (items_.size() > 16 && live_ * 2 < items_.size()) {
-    std::erase_if(items_, [](const Item& item) { return item.entry == nullptr; });
-  }
-}
-
-std::vector<const World::PodEntry*> World::UnboundPods::List() const {
-  std::vector<const PodEntry*> all;
-  all.reserve(live_);
-  for (const Item& item : items_) {
-    if (item.entry != nullptr) all.push_back(item.entry);
-  }
-  return all;
-}
-
-World::World(Counts counts) : counts_(std::move(counts)) { lists_.emplace_back(); }
-
-std::string_view World::NodeNamed(const model::Pod& pod) {
-  if (!pod.spec.node_name.empty()) return pod.spec.node_name;
-  // A pod that is going away gives up the node it was nominated for.
-  if (pod.metadata.deletion_timestamp) return {};
-  return pod.status.nominated_node_name;
+World::~World() {
+  if (leader_ != nullptr) std::erase(leader_->followers_, this);
+  for (World* follower : followers_) follower->leader_ = nullptr;
 }
 
 void World::ApplyHeld() {
   CHECK(snapshot_.forks() == 0);
   holds_ = false;
-  for (auto& change : std::exchange(held_, {})) change();
+  for (const Change& change : std::exchange(held_, {})) change(*this);
   for (auto& then : std::exchange(when_applied_, {})) then();
 }
 
+void World::Follow(World& leader) {
+  CHECK(leader_ == nullptr && &leader != this);
+  CHECK(nodes_.size() == 0 && pod_count() == 0 && !holds());
+  leader.stores_->CopyInto(*stores_);
+  leader.nodes_.ForEach([this](const NodePtr& node) { PutNode(node); });
+  std::vector<PodPtr> pods;
+  pods.reserve(leader.pod_count());
+  for (const PodEntry* entry : leader.Pods()) pods.push_back(entry->pod);
+  PutPods(pods);
+  for (const Change& change : leader.held_) change(*this);
+  held_nodes_ = leader.held_nodes_;
+  leader_ = &leader;
+  leader.followers_.push_back(this);
+}
+
 void World::UpsertNode(NodePtr node) {
-  if (holds()) {
-    held_.push_back([this, node = std::move(node)] { UpsertNode(node); });
-    return;
-  }
+  Make([node = std::move(node)](World& world) { world.PutNode(node); });
+}
+
+void World::DeleteNode(std::string_view name) {
+  Make([name = std::string(name)](World& world) { world.RemoveNode(name); });
+}
+
+void World::PutNode(NodePtr node) {
   const std::string name = node->metadata.name;
   const NodeIndex known = snapshot_.FindNode(name);
   if (known != kNone) {
@@ -100,11 +76,7 @@ void World::UpsertNode(NodePtr node) {
   Settle();
 }
 
-void World::DeleteNode(std::string_view name) {
-  if (holds()) {
-    held_.push_back([this, name = std::string(name)] { DeleteNode(name); });
-    return;
-  }
+void World::RemoveNode(std::string_view name) {
   const NodeIndex node = snapshot_.FindNode(name);
   if (node == kNone) return;
   // Its pods stay known until their own deletion arrives, and wait for a node of that name.
@@ -120,40 +92,9 @@ void World::DeleteNode(std::string_view name) {
   const uint32_t list = FindList(name);
   lists_[list].index = kNone;
   FreeIfEmpty(list);
+  if (leader_ == nullptr) held_nodes_->NodeGone(name, nodes_.Find(name)->metadata.uid);
   nodes_.Erase("", name);
   ++node_set_version_;
-}
-
-void World::PlaceIfPossible(PodEntry& entry) {
-  if (entry.index == kNone) return;
-  const std::string_view name = NodeNamed(*entry.pod);
-  if (name.empty()) return;
-  const NodeIndex node = FindNodeOf(entry);
-  if (node == kNone) {
-    entry.waits = true;
-    waiting_[std::string(name)].emplace(entry.place, &entry);
-    return;
-  }
-  SetHome(entry, node);
-  snapshot_.Place(entry.index, node);
-  // Where it is bound is where it stands, and not a wish: a plan that moves it may try other nodes.
-  snapshot_.UpdatePod(entry.index, entry.pod);
-}
-
-void World::StopWaiting(PodEntry& entry) {
-  if (!entry.waits) return;
-  entry.waits = false;
-  const auto waiting = waiting_.find(std::string(NodeNamed(*entry.pod)));
-  if (waiting == waiting_.end()) return;
-  waiting->second.erase(entry.place);
-  if (waiting->second.empty()) waiting_.erase(waiting);
-}
-
-uint32_t World::FindPodId(uint64_t hash, std::string_view namespace_, std::string_view name) const {
-  return names_.Find(hash, [&](uint32_t id) {
-    const model::ObjectMeta& meta = entries_[id].pod->metadata;
-    return meta.name == name && meta.namespace_ == namespace_;
-  });
 }
 
 uint32_t World::FindList(std::string_view node) const {
@@ -180,172 +121,6 @@ void World::FreeIfEmpty(uint32_t list) {
   list_names_.Erase(HashBytes(named.node), list);
   free_lists_.push_back(list);
   named = {};
-}
-
-void World::Enlist(uint32_t id) {
-  PodEntry& entry = entries_[id];
-  const std::string& node = entry.pod->spec.node_name;
-  entry.list = node.empty() ? 0 : ListOf(node);
-  if (entry.list == 0) {
-    unbound_.Insert(&entry);
-    return;
-  }
-  NamedList& named = lists_[entry.list];
-  if (named.pods.capacity() == 0) named.pods.reserve(32);  // a node seldom has fewer than some
-  if (named.pods.empty() || named.last_place < entry.place) {
-    named.pods.push_back(id);
-    named.last_place = entry.place;
-    return;
-  }
-  const auto place = [this](uint32_t other) { return entries_[other].place; };
-  named.pods.insert(std::ranges::lower_bound(named.pods, entry.place, {}, place), id);
-}
-
-void World::Unlist(uint32_t id) {
-  PodEntry& entry = entries_[id];
-  if (entry.list == 0) {
-    unbound_.Erase(&entry);
-  } else {
-    std::erase(lists_[entry.list].pods, id);
-    FreeIfEmpty(entry.list);
-  }
-  entry.list = kNone;
-}
-
-NodeIndex World::FindNodeOf(const PodEntry& entry) const {
-  if (entry.list != 0) return lists_[entry.list].index;  // bound: listed under the node's name
-  const std::string_view nominated = NodeNamed(*entry.pod);
-  return nominated.empty() ? kNone : snapshot_.FindNode(nominated);
-}
-
-void World::SetHome(PodEntry& entry, NodeIndex node) {
-  constexpr uint64_t kNominated = uint64_t{1} << 62;
-  entry.home = node;
-  if (ranks_.size() <= entry.index) ranks_.resize(entry.index + 1);
-  Rank& rank = ranks_[entry.index];
-  rank.rank = entry.place | (entry.list == 0 ? kNominated : 0);
-  rank.home = node;
-}
-
-void World::RemoveFromSnapshot(PodEntry& entry) {
-  ranks_[entry.index] = {};
-  snapshot_.RemovePod(entry.index);
-  entry.index = entry.home = kNone;
-}
-
-void World::UpsertPod(PodPtr pod) {
-  if (holds()) {
-    held_.push_back([this, pod = std::move(pod)] { UpsertPod(pod); });
-    return;
-  }
-  const uint64_t hash = NameHash(pod->metadata.namespace_, pod->metadata.name);
-  UpsertPod(std::move(pod), hash);
-}
-
-void World::UpsertPod(PodPtr pod, uint64_t name_hash) {
-  uint32_t id = FindPodId(name_hash, pod->metadata.namespace_, pod->metadata.name);
-  const bool is_new = id == kNone;
-  if (is_new) {
-    if (free_entries_.empty()) {
-      free_entries_.push_back(static_cast<uint32_t>(entries_.size()));
-      entries_.Grow();
-    }
-    id = free_entries_.back();
-    free_entries_.pop_back();
-    entries_[id].place = next_place_++;
-  } else {
-    StopWaiting(entries_[id]);
-  }
-  PodEntry& entry = entries_[id];
-  const bool counts = !counts_ || counts_(*pod);
-  const bool moved = !is_new && NodeNamed(*entry.pod) != NodeNamed(*pod);
-  const bool relisted = is_new || entry.pod->spec.node_name != pod->spec.node_name;
-  if (relisted && !is_new) Unlist(id);
-  entry.pod = std::move(pod);
-  if (is_new) names_.Insert(name_hash, id);
-  if (relisted) Enlist(id);
-  if (!counts) {
-    if (entry.index != kNone) RemoveFromSnapshot(entry);
-  } else if (entry.index == kNone) {
-    const NodeIndex node = FindNodeOf(entry);
-    entry.index = snapshot_.AddPod(entry.pod, node);
-    SetHome(entry, node);
-    ranks_[entry.index].entry = id;
-    if (node == kNone) PlaceIfPossible(entry);
-  } else {
-    snapshot_.UpdatePod(entry.index, entry.pod);
-    NodeIndex home = entry.home;
-    if (moved && snapshot_.node_of(entry.index) != kNone) {
-      snapshot_.Unplace(entry.index);
-      home = kNone;
-    }
-    SetHome(entry, home);  // its rank has changed if it was nominated and is now bound
-    if (snapshot_.node_of(entry.index) == kNone) PlaceIfPossible(entry);
-  }
-  Settle();
-}
-
-void World::UpsertPods(std::span<const PodPtr> pods) {
-  if (holds()) {
-    for (const PodPtr& pod : pods) UpsertPod(pod);
-    return;
-  }
-  ranks_.reserve(ranks_.size() + pods.size());
-  names_.Reserve(names_.size() + pods.size());
-  snapshot_.ReservePods(pods.size());
-  // What is asked for a few pods ahead comes while others are looked at: an object, which is some
-  // twenty cache lines of which most are read, then the place of its name.
-  constexpr size_t kObject = 6;
-  constexpr size_t kName = 3;
-  std::array<uint64_t, kName> hashes{};  // of the pods that come next, round and round
-  const auto look_ahead = [&](size_t i) {
-    if (i + kObject - kName < pods.size()) Prefetch(*pods[i + kObject - kName]);
-    if (i >= pods.size()) return;
-    const model::ObjectMeta& meta = pods[i]->metadata;
-    hashes[i % kName] = NameHash(meta.namespace_, meta.name);
-    names_.Prefetch(hashes[i % kName]);
-  };
-  for (size_t i = 0; i < kName; ++i) look_ahead(i);
-  for (size_t i = 0; i < pods.size(); ++i) {
-    const uint64_t hash = hashes[i % kName];
-    look_ahead(i + kName);
-    UpsertPod(pods[i], hash);
-  }
-}
-
-void World::DeletePod(std::string_view namespace_, std::string_view name) {
-  if (holds()) {
-    held_.push_back(
-        [this, ns = std::string(namespace_), n = std::string(name)] { DeletePod(ns, n); });
-    return;
-  }
-  const uint64_t hash = NameHash(namespace_, name);
-  const uint32_t id = FindPodId(hash, namespace_, name);
-  if (id == kNone) return;
-  PodEntry& entry = entries_[id];
-  names_.Erase(hash, id);
-  StopWaiting(entry);
-  Unlist(id);
-  if (entry.index != kNone) RemoveFromSnapshot(entry);
-  entry = {};
-  free_entries_.push_back(id);
-}
-
-PodPtr World::FindPod(std::string_view namespace_, std::string_view name) const {
-  const uint32_t id = FindPodId(NameHash(namespace_, name), namespace_, name);
-  return id == kNone ? nullptr : entries_[id].pod;
-}
-
-std::vector<const World::PodEntry*> World::Unbound() const { return unbound_.List(); }
-
-std::vector<const World::PodEntry*> World::Pods() const {
-  std::vector<const PodEntry*> all;
-  all.reserve(names_.size());
-  for (size_t id = 0; id < entries_.size(); ++id) {
-    if (entries_[id].pod) all.push_back(&entries_[id]);
-  }
-  std::ranges::sort(all, {}, &PodEntry::place);
-  return all;
 }
 
 std::vector<const World::PodEntry*> World::BoundTo(std::string_view node_name) const {

@@ -4,17 +4,26 @@
 // nodes and pods is part of the state, for the answers of peers depend on it: new objects come
 // last, an update keeps its place, a deletion closes the gap.
 //
-// A pod is on a node in the snapshot if it names one (spec.nodeName, or the node it is nominated
-// for) and the policy lets it count; one whose node is not there yet waits for it. Pods without a
-// node are known to the snapshot, unplaced, so that their shapes are interned.
+// No engine's rules are in here. Which pods count, and which annotations speak of eviction, is said
+// by whoever plans on it (WorldOptions); kinds beside nodes and pods are added by naming their type
+// (objects<T>()), which no file here has to know.
 //
-// One thread only. A change that comes between Hold() and ApplyHeld() waits, and so does one that
-// comes while the snapshot has an open fork: whoever plans sees one world from the first list to
-// the last decision, however long it waits for others in between, reverts, and then lets the news
-// in.
+// A pod is on a node in the snapshot if it names one (spec.nodeName, or the node it is nominated
+// for) and it counts; one whose node is not there yet waits for it. Pods without a node are known
+// to the snapshot, unplaced, so that their shapes are interned.
+//
+// One thread only. A change of any kind that comes between Hold() and ApplyHeld() waits, and so
+// does one that comes while the snapshot has an open fork: whoever plans sees one world from the
+// first list to the last decision, however long it waits for others in between, reverts, and then
+// lets the news in.
+//
+// Who counts other pods, or gives the thread up in the middle of a plan, has a World of its own
+// that follows this one (Follow): it hears of every change when this one does, holds on its own
+// account, and shares the objects, which are most of the memory.
 
 #pragma once
 
+#include <concepts>
 #include <deque>
 #include <functional>
 #include <map>
@@ -25,8 +34,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cluster/facts.h"
+#include "cluster/held_nodes.h"
+#include "cluster/object_store.h"
 #include "cluster/snapshot.h"
 #include "cluster/stable_vector.h"
+#include "cluster/unbound_pods.h"
 #include "model/objects.h"
 
 namespace coppice::cluster {
@@ -34,78 +47,30 @@ namespace coppice::cluster {
 using NodePtr = std::shared_ptr<const model::Node>;
 using PodPtr = std::shared_ptr<const model::Pod>;
 
-// Objects of one kind by name, in list order. O(1) per change but for the compaction now and then.
-template <class T>
-class OrderedObjects {
- public:
-  struct Entry {
-    std::shared_ptr<const T> object;  // null: deleted
-  };
-
-  // The slot of the object; an existing one keeps its slot.
-  size_t Upsert(std::shared_ptr<const T> object) {
-    const auto [it, added] = slots_.try_emplace(KeyOf(*object), entries_.size());
-    if (added) {
-      entries_.push_back({std::move(object)});
-    } else {
-      entries_[it->second].object = std::move(object);
-    }
-    return it->second;
-  }
-  bool Erase(std::string_view namespace_, std::string_view name) {
-    const auto it = slots_.find(Key(namespace_, name));
-    if (it == slots_.end()) return false;
-    entries_[it->second].object = nullptr;
-    slots_.erase(it);
-    if (entries_.size() > 64 && slots_.size() * 2 < entries_.size()) Compact();
-    return true;
-  }
-  std::shared_ptr<const T> Find(std::string_view namespace_, std::string_view name) const {
-    const auto it = slots_.find(Key(namespace_, name));
-    return it == slots_.end() ? nullptr : entries_[it->second].object;
-  }
-  template <class Visit>
-  void ForEach(Visit visit) const {
-    for (const Entry& entry : entries_) {
-      if (entry.object) visit(entry.object);
-    }
-  }
-  std::vector<std::shared_ptr<const T>> List() const {
-    std::vector<std::shared_ptr<const T>> all;
-    all.reserve(slots_.size());
-    ForEach([&](const auto& object) { all.push_back(object); });
-    return all;
-  }
-  size_t size() const { return slots_.size(); }
-
- private:
-  static std::string Key(std::string_view namespace_, std::string_view name) {
-    std::string key(namespace_);
-    key += '/';
-    key += name;
-    return key;
-  }
-  static std::string KeyOf(const T& object) {
-    return Key(object.metadata.namespace_, object.metadata.name);
-  }
-  void Compact() {
-    std::erase_if(entries_, [](const Entry& e) { return e.object == nullptr; });
-    slots_.clear();
-    for (size_t i = 0; i < entries_.size(); ++i) slots_.emplace(KeyOf(*entries_[i].object), i);
-  }
-
-  std::vector<Entry> entries_;
-  std::unordered_map<std::string, size_t> slots_;
+// How the engines that plan on a World look at pods.
+struct WorldOptions {
+  // Whether a pod counts at all (an expendable one, or one of a foreign scheduler, may not). Null:
+  // every pod does.
+  std::function<bool(const model::Pod&)> counts;
+  Marks marks;
 };
 
 class World {
  public:
-  // Whether a pod counts at all (an expendable one, or one of a foreign scheduler, does not).
-  using Counts = std::function<bool(const model::Pod&)>;
-  explicit World(Counts counts = nullptr);
+  explicit World(WorldOptions options = {});
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
 
   Snapshot& snapshot() { return snapshot_; }
   const Snapshot& snapshot() const { return snapshot_; }
+  const Facts& facts() const { return facts_; }
+
+  // Which engine is taking which node down. One for this World and all that follow it.
+  HeldNodes& held_nodes() { return *held_nodes_; }
+  const HeldNodes& held_nodes() const { return *held_nodes_; }
+
+  // ---- Time.
 
   // From here on changes wait.
   void Hold() { holds_ = true; }
@@ -116,11 +81,35 @@ class World {
   // Calls `then` once, at the end of the next ApplyHeld(): for who waits for the news.
   void WhenApplied(std::function<void()> then) { when_applied_.push_back(std::move(then)); }
 
+  // Takes over everything that `leader` has heard of, also what waits there, and from now on hears
+  // whatever it hears. This one is new, and follows one only; either may go first.
+  void Follow(World& leader);
+
+  // ---- Changes.
+
   void UpsertNode(NodePtr node);
   void DeleteNode(std::string_view name);
   void UpsertPod(PodPtr pod);
   void UpsertPods(std::span<const PodPtr> pods);  // a whole list; faster than one by one
   void DeletePod(std::string_view namespace_, std::string_view name);
+  // Of any other kind.
+  template <class T>
+  void Upsert(std::shared_ptr<const T> object) {
+    Make([object = std::move(object)](World& world) { world.stores_->Of<T>().Upsert(object); });
+  }
+  template <class T>
+  void Erase(std::string_view namespace_, std::string_view name) {
+    Make([ns = std::string(namespace_), n = std::string(name)](World& world) {
+      world.stores_->Of<T>().Erase(ns, n);
+    });
+  }
+
+  // ---- Objects.
+
+  template <class T>
+  const ObjectStore<T>& objects() const {
+    return stores_->Of<T>();
+  }
 
   std::vector<NodePtr> Nodes() const { return nodes_.List(); }
   template <class Visit>
@@ -129,7 +118,7 @@ class World {
   }
   // Grows when a node comes or goes, and not when one is updated.
   uint64_t node_set_version() const { return node_set_version_; }
-  NodePtr FindNode(std::string_view name) const { return nodes_.Find("", name); }
+  NodePtr FindNode(std::string_view name) const { return nodes_.Get("", name); }
   PodPtr FindPod(std::string_view namespace_, std::string_view name) const;
   size_t node_count() const { return nodes_.size(); }
   size_t pod_count() const { return names_.size(); }
@@ -146,7 +135,7 @@ class World {
     bool waits = false;     // for a node of that name
   };
   // Pods without spec.nodeName, in list order.
-  std::vector<const PodEntry*> Unbound() const;
+  std::vector<const PodEntry*> Unbound() const { return unbound_.List(); }
   // All of them, in list order.
   std::vector<const PodEntry*> Pods() const;
   // Pods with this spec.nodeName, in list order, whether they count or not.
@@ -164,32 +153,10 @@ class World {
   // Brings close what a plan reads of the pods on a node: for who knows which node comes next.
   void PrefetchPodsOn(NodeIndex node) const;
 
-  // Objects that decisions read beside nodes and pods.
-  OrderedObjects<model::DaemonSet> daemon_sets;
-  OrderedObjects<model::ReplicaSet> replica_sets;
-  OrderedObjects<model::ReplicationController> replication_controllers;
-  OrderedObjects<model::StatefulSet> stateful_sets;
-  OrderedObjects<model::Job> jobs;
-  OrderedObjects<model::PodDisruptionBudget> budgets;
-  OrderedObjects<model::ConfigMap> config_maps;
-
  private:
-  // The pods without a node in list order: many come and go, so that a deletion leaves a hole
-  // until there are many.
-  class UnboundPods {
-   public:
-    void Insert(PodEntry* entry);
-    void Erase(const PodEntry* entry);
-    std::vector<const PodEntry*> List() const;
+  // As it travels: to those who follow, and into the queue of who holds.
+  using Change = std::function<void(World&)>;
 
-   private:
-    struct Item {
-      uint64_t place;
-      PodEntry* entry;  // null: a hole
-    };
-    std::vector<Item> items_;
-    size_t live_ = 0;
-  };
   // What there is under one node's name: the node, or pods that name it, or both.
   struct NamedList {
     std::string node;  // spec.nodeName of its pods
@@ -206,9 +173,28 @@ class World {
 
   static std::string_view NodeNamed(const model::Pod& pod);  // bound to, else nominated for
   bool holds() const { return holds_ || snapshot_.forks() != 0; }
+  // Now, or when this World and each that follows lets it in. A template, for most changes are made
+  // at once and need no std::function.
+  template <class Do>
+  void Make(Do&& change) {
+    for (World* follower : followers_) follower->Make(change);
+    if (holds()) {
+      held_.push_back(Change(std::forward<Do>(change)));
+    } else {
+      change(*this);
+    }
+  }
+
+  // The changes themselves.
+  void PutNode(NodePtr node);
+  void RemoveNode(std::string_view name);
+  void PutPod(PodPtr pod, uint64_t name_hash);
+  void PutPods(std::span<const PodPtr> pods);
+  void RemovePod(std::string_view namespace_, std::string_view name);
+
   // `hash` is that of the two.
   uint32_t FindPodId(uint64_t hash, std::string_view namespace_, std::string_view name) const;
-  void UpsertPod(PodPtr pod, uint64_t name_hash);
+  uint32_t NewEntry();
   uint32_t FindList(std::string_view node) const;
   uint32_t ListOf(std::string_view node);  // a new one if there is none
   void FreeIfEmpty(uint32_t list);
@@ -222,13 +208,16 @@ class World {
   // Between changes: forgets what is long gone, and looks at nodes anew if they mean more now.
   void Settle();
 
-  Counts counts_;
+  WorldOptions options_;
+  Facts facts_;
+  std::unique_ptr<ObjectStores> stores_;  // with those of the facts; a const World makes them, too
   Snapshot snapshot_;
-  OrderedObjects<model::Node> nodes_;
+  std::shared_ptr<HeldNodes> held_nodes_ = std::make_shared<HeldNodes>();
+  ObjectStore<model::Node> nodes_;
   StableVector<PodEntry> entries_;  // without a pod: free
   std::vector<uint32_t> free_entries_;
   IdTable names_;  // to entries_
-  UnboundPods unbound_;
+  UnboundPods<PodEntry> unbound_;
   std::deque<NamedList> lists_;  // the first is nobody's: it stands for unbound_
   std::vector<uint32_t> free_lists_;
   IdTable list_names_;
@@ -239,8 +228,10 @@ class World {
   uint64_t node_set_version_ = 1;
   bool taint_times_count_ = false;  // as the snapshot's shapes have it
   bool holds_ = false;
-  std::vector<std::function<void()>> held_;
+  std::vector<Change> held_;
   std::vector<std::function<void()>> when_applied_;
+  World* leader_ = nullptr;
+  std::vector<World*> followers_;
 };
 
 }  // namespace coppice::cluster

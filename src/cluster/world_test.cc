@@ -131,7 +131,7 @@ TEST(WorldTest, AChangeThatComesDuringAHoldWaitsToo) {
 }
 
 TEST(WorldTest, WhatDoesNotCountIsListedButTakesNoRoom) {
-  World world([](const model::Pod& pod) { return pod.status.phase != "Succeeded"; });
+  World world({.counts = [](const model::Pod& pod) { return pod.status.phase != "Succeeded"; }});
   world.UpsertNode(ANode("n"));
   world.UpsertPod(APod("a", "n"));
   const NodeIndex node = world.snapshot().FindNode("n");

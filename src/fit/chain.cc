@@ -84,7 +84,6 @@ bool Question::Take(uint32_t index, Preparation preparation) {
     case Preparation::Kind::kReject:
       if (!link.pre_filter) return true;
       rejection_ = std::move(preparation.rejection);
-      same_for_whole_spec_ = false;  // a rejection may be about anything
       // After a rejection that preemption could lift, kube-scheduler still hears the other filters,
       // and one that is final counts more.
       return rejection_.code() == VerdictCode::kUnschedulable;
@@ -96,8 +95,6 @@ bool Question::Take(uint32_t index, Preparation preparation) {
       break;
     case Preparation::Kind::kNodes:
       if (link.filter) {
-        only_tightens_ = only_tightens_ && preparation.check->OnlyTightens();
-        same_for_whole_spec_ = same_for_whole_spec_ && preparation.check->SameForWholeSpec();
         const NodeCheck* check = preparation.check.get();
         if (check->OwnNodeOnly()) own_links_ |= uint64_t{1} << index;
         (check->OwnNodeOnly() ? own_ : rest_).push_back(check);
@@ -210,19 +207,6 @@ Verdict Question::Check(cluster::NodeIndex node) const {
     if (!verdict.yes()) return verdict;
   }
   return refused_by < chain_->links_.size() ? row_->refused[shape].verdict : Verdict::Yes();
-}
-
-std::optional<int64_t> Question::Room(cluster::NodeIndex node) const {
-  if (rejected()) return 0;
-  std::optional<int64_t> room;
-  if (row_ && NarrowByShape({&node, 1}, 1) == 0) return 0;
-  if (only_ && std::ranges::find(only_nodes_, node) == only_nodes_.end()) return 0;
-  for (const Stage& stage : stages_) {
-    const std::optional<int64_t> one = stage.check->Room(node);
-    if (!one) return std::nullopt;
-    room = room ? std::min(*room, *one) : *one;
-  }
-  return room;
 }
 
 }  // namespace coppice::fit

@@ -66,13 +66,6 @@ class Question {
   uint64_t Narrow(std::span<const cluster::NodeIndex> nodes, uint64_t alive) const;
   bool Fits(cluster::NodeIndex node) const { return !rejected() && Narrow({&node, 1}, 1) != 0; }
 
-  // How many pods like this one the node takes; absent if only trying can tell.
-  std::optional<int64_t> Room(cluster::NodeIndex node) const;
-  // Placing pods never turns a no into a yes.
-  bool OnlyTightens() const { return only_tightens_; }
-  // Other pods of the same spec shape fit at most where this one does.
-  bool SameForWholeSpec() const { return same_for_whole_spec_; }
-
   // Narrow in two halves. The first asks what depends on the pod's spec shape and on the one node
   // alone: its no stands, for every pod of the spec shape with the same own_links(), until
   // something is taken off the node.
@@ -116,8 +109,6 @@ class Question {
   uint64_t own_links_ = 0;
   bool for_kind_ = true;
   bool for_spec_ = true;
-  bool only_tightens_ = true;
-  bool same_for_whole_spec_ = true;
 };
 
 }  // namespace coppice::fit

@@ -31,17 +31,15 @@ class FakeShapeFilter final : public ShapeFilter {
 class FakeNodeCheck final : public NodeCheck {
  public:
   using Function = std::function<model::Verdict(cluster::NodeIndex)>;
-  // `only_tightens` and `whole_spec` are what it claims of itself.
-  explicit FakeNodeCheck(Function function, bool only_tightens = false, bool whole_spec = false)
-      : function_(std::move(function)), only_tightens_(only_tightens), whole_spec_(whole_spec) {}
+  // `own_node_only` is what it claims of itself.
+  explicit FakeNodeCheck(Function function, bool own_node_only = false)
+      : function_(std::move(function)), own_node_only_(own_node_only) {}
   model::Verdict Check(cluster::NodeIndex node) const override { return function_(node); }
-  bool OnlyTightens() const override { return only_tightens_; }
-  bool SameForWholeSpec() const override { return whole_spec_; }
+  bool OwnNodeOnly() const override { return own_node_only_; }
 
  private:
   Function function_;
-  bool only_tightens_;
-  bool whole_spec_;
+  bool own_node_only_;
 };
 
 class FakeStateFilter final : public StateFilter {

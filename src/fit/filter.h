@@ -54,22 +54,9 @@ class NodeCheck {
   // one by one; it must agree with Check.
   virtual uint64_t Narrow(std::span<const cluster::NodeIndex> nodes, uint64_t alive) const;
 
-  // How many pods like this one the node takes, one after the other, as far as this filter is
-  // concerned; absent: that can only be found out by trying.
-  virtual std::optional<int64_t> Room(cluster::NodeIndex) const { return std::nullopt; }
-
-  // True: placing pods never turns a no into a yes. Then a pod that found no node is not tried
-  // again until something is freed. Claim it only if it holds.
-  virtual bool OnlyTightens() const { return false; }
-
-  // True: every pod of the same spec shape gets these answers, whatever its labels and its name.
-  // Jobs give each pod labels of its own; without this, each of a thousand that fit nowhere is
-  // searched for.
-  virtual bool SameForWholeSpec() const { return false; }
-
   // True: the answer is a function of the pod's spec shape, the node's facts and what is placed on
-  // this very node; OnlyTightens and SameForWholeSpec hold as well. Then a search remembers the
-  // nodes that said no until something is taken off them.
+  // this very node, and placing one more never turns a no into a yes. Then a search remembers the
+  // nodes that said no until something is taken off them. Claim it only if it holds.
   virtual bool OwnNodeOnly() const { return false; }
 
   // Not null: OwnNodeOnly holds, and the answer is yes exactly if asked <= free for each of these.

@@ -81,11 +81,12 @@ bool PrefersPods(const cluster::PodSpecShape& spec) {
 }
 
 PreferredPodAffinity::PreferredPodAffinity(const cluster::Snapshot& snapshot,
-                                           cluster::PodIndex index)
+                                           cluster::PodIndex index, const NodeSet* heard)
     : snapshot_(snapshot) {
   const cluster::PodView incoming = snapshot.pod(index);
   const auto own_terms = TermsOf(incoming, snapshot.facts());
   for (const cluster::NodeIndex node : snapshot.nodes()) {
+    if (heard && own_terms.empty() && !heard->Has(node)) continue;
     const model::Labels& labels = snapshot.node(node).labels;
     const auto count = [&](const WeightedTerm& term, const cluster::PodView& about) {
       const std::string* value = labels.Find(term.key());
@@ -179,9 +180,8 @@ class SpreadScorer {
   const model::Labels& Labels(cluster::NodeIndex node) const { return snapshot_.node(node).labels; }
 
   bool HasAllKeys(cluster::NodeIndex node) const {
-    return std::ranges::all_of(constraints_, [&](const SoftConstraint& c) {
-      return Labels(node).contains(c.key);
-    });
+    return std::ranges::all_of(
+        constraints_, [&](const SoftConstraint& c) { return Labels(node).contains(c.key); });
   }
 
   int64_t Matching(cluster::NodeIndex node, const SoftConstraint& c) const {
@@ -201,8 +201,8 @@ class SpreadScorer {
         const auto domain = c.counts.find(*Labels(node).Find(c.key));
         if (c.key == kHostname || domain == c.counts.end()) continue;
         if (c.honor_affinity && !demand.Matches(Labels(node), snapshot_.node(node).name)) continue;
-        if (c.honor_taints && model::FirstUntolerated(snapshot_.node_shape(node).taints,
-                                                      pod_.spec.tolerations)) {
+        if (c.honor_taints &&
+            model::FirstUntolerated(snapshot_.node_shape(node).taints, pod_.spec.tolerations)) {
           continue;
         }
         domain->second += Matching(node, c);
@@ -213,8 +213,8 @@ class SpreadScorer {
   int64_t Raw(cluster::NodeIndex node) const {
     double score = 0;
     for (const SoftConstraint& c : constraints_) {
-      const int64_t count = c.key == kHostname ? Matching(node, c)
-                                               : c.counts.find(*Labels(node).Find(c.key))->second;
+      const int64_t count =
+          c.key == kHostname ? Matching(node, c) : c.counts.find(*Labels(node).Find(c.key))->second;
       score += static_cast<double>(count) * c.weight + static_cast<double>(c.max_skew - 1);
     }
     return static_cast<int64_t>(std::round(score));

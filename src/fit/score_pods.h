@@ -11,13 +11,16 @@
 
 #include "base/status.h"
 #include "cluster/snapshot.h"
+#include "fit/node_set.h"
 
 namespace coppice::fit {
 
 // To be normalized by range. O(pods).
 class PreferredPodAffinity {
  public:
-  PreferredPodAffinity(const cluster::Snapshot& snapshot, cluster::PodIndex pod);
+  // `heard`: of a pod without preferences of its own, only what pods on these nodes prefer counts.
+  PreferredPodAffinity(const cluster::Snapshot& snapshot, cluster::PodIndex pod,
+                       const NodeSet* heard = nullptr);
   // Nothing speaks for or against any node.
   bool empty() const { return by_domain_.empty(); }
   int64_t Score(cluster::NodeIndex node) const;

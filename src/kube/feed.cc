@@ -23,106 +23,81 @@ bool ReadyOf(const model::Node& node) {
 
 }  // namespace
 
-template <class T>
-Reflector& ClusterFeed::Add(bool optional, std::function<void(std::shared_ptr<const T>)> upsert,
-                            Reflector::Remove remove, std::string path,
-                            std::string field_selector) {
-  ReflectorOptions options;
-  options.codec = CodecOf<T>();
-  options.path = std::move(path);
-  options.field_selector = std::move(field_selector);
-  options.optional = optional;
-  options.stream_first = options_.stream_first;
+Reflector& ClusterFeed::AddErased(KindCodec codec, Reflector::Upsert upsert,
+                                  Reflector::Remove remove, Reflector::Changed changed,
+                                  KindOptions options) {
+  ReflectorOptions reading;
+  reading.codec = std::move(codec);
+  reading.path = std::move(options.path);
+  reading.field_selector = std::move(options.field_selector);
+  reading.optional = options.optional;
+  reading.stream_first = options_.stream_first;
+  if (options_.absent_backoff) reading.absent_backoff = *options_.absent_backoff;
   reflectors_.push_back(std::make_unique<Reflector>(
-      std::move(options), client_, log_,
-      [upsert = std::move(upsert)](const std::shared_ptr<const void>& object) {
-        upsert(std::static_pointer_cast<const T>(object));
-      },
-      std::move(remove)));
-  return *reflectors_.back();
-}
-
-template <class T>
-void ClusterFeed::AddFact(cluster::ObjectTable<T>& table) {
-  Add<T>(
-      true, [&table](std::shared_ptr<const T> object) { table.Upsert(*object); },
-      [&table](std::string_view ns, std::string_view name) { table.Erase(ns, name); });
-}
-
-template <class T>
-void ClusterFeed::AddObjects(cluster::OrderedObjects<T>& objects, cluster::ObjectTable<T>* table,
-                             bool optional) {
-  Add<T>(
-      optional,
-      [&objects, table](std::shared_ptr<const T> object) {
-        if (table != nullptr) table->Upsert(*object);
-        objects.Upsert(std::move(object));
-      },
-      [&objects, table](std::string_view ns, std::string_view name) {
-        if (table != nullptr) table->Erase(ns, name);
-        objects.Erase(ns, name);
-      });
+      std::move(reading), client_, log_, std::move(upsert), std::move(remove), std::move(changed)));
+  Reflector& added = *reflectors_.back();
+  if (started_) client_.executor().Spawn(added.Run());
+  return added;
 }
 
 ClusterFeed::ClusterFeed(FeedOptions options, cluster::World& world, Client& client, const Log& log)
     : options_(std::move(options)), world_(world), client_(client), log_(log) {
   nodes_ = &Add<model::Node>(
-      false,
-      [this](std::shared_ptr<const model::Node> node) {
-        const cluster::NodePtr before = world_.FindNode(node->metadata.name);
-        const bool news = !before || ReadyOf(*before) != ReadyOf(*node) ||
-                          before->spec != node->spec ||
-                          before->status.allocatable != node->status.allocatable;
-        world_.UpsertNode(std::move(node));
-        if (news && on_nodes) on_nodes();
-      },
-      [this](std::string_view, std::string_view name) {
-        world_.DeleteNode(name);
-        if (on_nodes) on_nodes();
-      });
-  pods_ = &Add<model::Pod>(
-      false,
-      [this](std::shared_ptr<const model::Pod> pod) {
-        const bool pending = pod->spec.node_name.empty() && !pod->metadata.deletion_timestamp &&
-                             !pod->metadata.unreadable;
-        world_.UpsertPod(pod);
-        if (pending && on_pending) on_pending(*pod);
-      },
-      [this](std::string_view ns, std::string_view name) {
-        world_.DeletePod(ns, name);
-        if (on_pod_gone) on_pod_gone();
-      },
-      "", kLivePods);
+      {.upsert =
+           [this](std::shared_ptr<const model::Node> node) {
+             const cluster::NodePtr before = world_.FindNode(node->metadata.name);
+             const bool news = !before || ReadyOf(*before) != ReadyOf(*node) ||
+                               before->spec != node->spec ||
+                               before->status.allocatable != node->status.allocatable;
+             world_.UpsertNode(std::move(node));
+             if (news && on_nodes) on_nodes();
+           },
+       .remove =
+           [this](std::string_view, std::string_view name) {
+             world_.DeleteNode(name);
+             if (on_nodes) on_nodes();
+           }},
+      {.optional = false});
+  pods_ = &Add<model::Pod>({.upsert =
+                                [this](std::shared_ptr<const model::Pod> pod) {
+                                  const bool pending = pod->spec.node_name.empty() &&
+                                                       !pod->metadata.deletion_timestamp &&
+                                                       !pod->metadata.unreadable;
+                                  world_.UpsertPod(pod);
+                                  if (pending && on_pending) on_pending(*pod);
+                                },
+                            .remove =
+                                [this](std::string_view ns, std::string_view name) {
+                                  world_.DeletePod(ns, name);
+                                  if (on_pod_gone) on_pod_gone();
+                                }},
+                           {.optional = false, .field_selector = kLivePods});
 
-  cluster::Facts& facts = world_.snapshot().facts();
-  AddObjects(world_.budgets);
-  AddObjects(world_.daemon_sets);
-  AddObjects(world_.replica_sets, &facts.replica_sets);
-  AddObjects(world_.stateful_sets, &facts.stateful_sets);
-  AddObjects(world_.replication_controllers, &facts.replication_controllers);
-  AddObjects<model::Job>(world_.jobs);
-  AddFact(facts.namespaces);
-  AddFact(facts.services);
-  AddFact(facts.claims);
-  AddFact(facts.volumes);
-  AddFact(facts.storage_classes);
-  AddFact(facts.csi_nodes);
-  AddFact(facts.csi_drivers);
-  AddFact(facts.storage_capacities);
-  AddFact(facts.volume_attachments);
+  const KindOptions required{.optional = false};
+  AddToWorld<model::PodDisruptionBudget>(required);
+  AddToWorld<model::DaemonSet>(required);
+  AddToWorld<model::ReplicaSet>(required);
+  AddToWorld<model::StatefulSet>(required);
+  AddToWorld<model::ReplicationController>(required);
+  AddToWorld<model::Job>(required);
+  AddToWorld<model::Namespace>();
+  AddToWorld<model::Service>();
+  AddToWorld<model::PersistentVolumeClaim>();
+  AddToWorld<model::PersistentVolume>();
+  AddToWorld<model::StorageClass>();
+  AddToWorld<model::CsiNode>();
+  AddToWorld<model::CsiDriver>();
+  AddToWorld<model::CsiStorageCapacity>();
+  AddToWorld<model::VolumeAttachment>();
   if (!options_.config_map_name.empty()) {
-    Add<model::ConfigMap>(
-        true,
-        [this](std::shared_ptr<const model::ConfigMap> object) {
-          world_.config_maps.Upsert(std::move(object));
-        },
-        [this](std::string_view ns, std::string_view name) { world_.config_maps.Erase(ns, name); },
-        "/api/v1/namespaces/" + options_.config_map_namespace + "/configmaps",
-        "metadata.name=" + options_.config_map_name);
+    AddToWorld<model::ConfigMap>(
+        {.path = "/api/v1/namespaces/" + options_.config_map_namespace + "/configmaps",
+         .field_selector = "metadata.name=" + options_.config_map_name});
   }
 }
 
 void ClusterFeed::Start() {
+  started_ = true;
   for (const auto& reflector : reflectors_) client_.executor().Spawn(reflector->Run());
 }
 

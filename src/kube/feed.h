@@ -3,16 +3,24 @@
 // One reflector per kind. What is required for any decision (nodes, pods, what drains look at) has
 // to be readable; the rest counts as empty where our rights do not reach.
 //
+// The kinds of the World are there from the start. An engine that reads more adds its own, each
+// into a store of its own: kinds that `wire` knows by their type, custom resources with a codec
+// (custom_codec.h). One that the server does not know counts as empty until it is installed.
+//
 // Decision thread, but for what says otherwise.
 
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cluster/world.h"
+#include "kube/custom_codec.h"
 #include "kube/reflector.h"
 
 namespace coppice::kube {
@@ -22,11 +30,74 @@ struct FeedOptions {
   std::string config_map_namespace;
   std::string config_map_name;
   bool stream_first = true;
+  // How soon a kind that the server does not know is looked for again; unset: as reflectors do.
+  std::optional<BackoffOptions> absent_backoff = std::nullopt;
+};
+
+// Where the objects of one kind go. Decision thread.
+template <class T>
+struct KindSink {
+  std::function<void(std::shared_ptr<const T> object)> upsert;  // new, or another version
+  Reflector::Remove remove;
+  Reflector::Changed changed = nullptr;  // after a batch of both
+};
+
+// A store is whatever takes objects and lets them go: cluster::ObjectStore, or an engine's own.
+template <class Store, class T>
+concept ObjectStore = requires(Store& store, std::shared_ptr<const T> object, std::string_view s) {
+  store.Upsert(object);
+  store.Erase(s, s);
+};
+
+struct KindOptions {
+  bool optional = true;   // counts as empty where it cannot be seen or is not installed
+  std::string path = {};  // instead of the kind's own: one namespace only
+  std::string field_selector = {};
 };
 
 class ClusterFeed {
  public:
   ClusterFeed(FeedOptions options, cluster::World& world, Client& client, const Log& log);
+
+  // A further kind, before or after Start. What it feeds outlives the executor.
+  template <class T>
+  Reflector& Add(KindSink<T> sink, KindOptions options = {}) {
+    return Add<T>(CodecOf<T>(), std::move(sink), std::move(options));
+  }
+  template <class T>
+  Reflector& Add(KindCodec codec, KindSink<T> sink, KindOptions options = {}) {
+    return AddErased(
+        std::move(codec),
+        [upsert = std::move(sink.upsert)](const std::shared_ptr<const void>& object) {
+          upsert(std::static_pointer_cast<const T>(object));
+        },
+        std::move(sink.remove), std::move(sink.changed), std::move(options));
+  }
+  template <class T, class Store>
+    requires ObjectStore<Store, T>
+  Reflector& Add(Store& store, KindOptions options = {}) {
+    return Add<T>(SinkInto<T>(store), std::move(options));
+  }
+  template <class T, class Store>
+    requires ObjectStore<Store, T>
+  Reflector& Add(KindCodec codec, Store& store, KindOptions options = {}) {
+    return Add<T>(std::move(codec), SinkInto<T>(store), std::move(options));
+  }
+
+  // Into the World, where it waits with everything else while somebody plans.
+  template <class T>
+  Reflector& AddToWorld(KindOptions options = {}) {
+    return AddToWorld<T>(CodecOf<T>(), std::move(options));
+  }
+  template <class T>
+  Reflector& AddToWorld(KindCodec codec, KindOptions options = {}) {
+    return Add<T>(
+        std::move(codec),
+        {.upsert = [this](std::shared_ptr<const T> object) { world_.Upsert(std::move(object)); },
+         .remove = [this](std::string_view ns,
+                          std::string_view name) { world_.Erase<T>(ns, name); }},
+        std::move(options));
+  }
 
   // Starts reading; call once.
   void Start();
@@ -70,19 +141,20 @@ class ClusterFeed {
   const std::vector<std::unique_ptr<Reflector>>& reflectors() const { return reflectors_; }
 
  private:
-  template <class T>
-  Reflector& Add(bool optional, std::function<void(std::shared_ptr<const T>)> upsert,
-                 Reflector::Remove remove, std::string path = "", std::string field_selector = "");
-  template <class T>
-  void AddFact(cluster::ObjectTable<T>& table);
-  template <class T>
-  void AddObjects(cluster::OrderedObjects<T>& objects, cluster::ObjectTable<T>* table = nullptr,
-                  bool optional = false);
+  template <class T, class Store>
+  static KindSink<T> SinkInto(Store& store) {
+    return {
+        .upsert = [&store](std::shared_ptr<const T> object) { store.Upsert(std::move(object)); },
+        .remove = [&store](std::string_view ns, std::string_view name) { store.Erase(ns, name); }};
+  }
+  Reflector& AddErased(KindCodec codec, Reflector::Upsert upsert, Reflector::Remove remove,
+                       Reflector::Changed changed, KindOptions options);
 
   FeedOptions options_;
   cluster::World& world_;
   Client& client_;
   const Log& log_;
+  bool started_ = false;
   std::vector<std::unique_ptr<Reflector>> reflectors_;
   Reflector* nodes_ = nullptr;
   Reflector* pods_ = nullptr;

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,10 +39,13 @@ struct Page {
 struct KindCodec {
   std::string path;  // of all of them, in every namespace: "/apis/apps/v1/daemonsets"
   std::string kind;
-  Result<Page> (*read_page)(std::string_view bytes) = nullptr;
+  bool json_only = false;  // custom resources have no protobuf
+  // On the transport's thread.
+  std::function<Result<Page>(std::string_view bytes)> read_page;
   // An ERROR event comes back as the failure in `error`.
-  Result<Delta> (*read_event)(wire::Encoding encoding, std::string_view bytes,
-                              std::optional<wire::ApiError>& error) = nullptr;
+  std::function<Result<Delta>(wire::Encoding encoding, std::string_view bytes,
+                              std::optional<wire::ApiError>& error)>
+      read_event;
 };
 
 template <class T>

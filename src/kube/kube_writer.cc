@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kube/node_edit.h"
+#include "kube/object_edit.h"
 #include "model/kinds.h"
 #include "wire/wire.h"
 
@@ -75,23 +76,23 @@ Task<Status> KubeWriter::ChangeNode(std::string node, cluster::NodeChange change
     if (written.Success()) co_return Status::Ok();
     if (written.status != 409 || give_up.Passed(client_.executor().clock()))
       co_return written.Error().ToStatus();
-    const auto wait =
-        std::chrono::duration_cast<Duration>(kConflictWait * (0.5 + client_.rng().Unit()));
-    co_await client_.executor().Sleep(wait);
+    co_await AfterConflict();
   }
 }
 
+Task<void> KubeWriter::AfterConflict() {
+  const auto wait =
+      std::chrono::duration_cast<Duration>(kConflictWait * (0.5 + client_.rng().Unit()));
+  co_await client_.executor().Sleep(wait);
+}
+
 Task<Status> KubeWriter::Evict(cluster::PodName pod, int64_t grace_period_seconds) {
-  const bool had_uid = !pod.uid.empty();
   Request request = EvictionRequest(pod, grace_period_seconds);
   const Result<Answer> answer = co_await Fenced(std::move(request), kWriteTimeout);
   Status outcome = answer.status();
   if (answer.ok() && !answer->Success()) outcome = answer->Error().ToStatus();
-  // Of this request's preconditions only the uid can be at odds.
-  if (answer.ok() && answer->status == 409 && had_uid &&
-      outcome.message().find("UID in precondition") != std::string::npos) {
+  if (answer.ok() && MeansOtherUid(*answer))
     outcome = NotFound("the pod is gone; another one has its name");
-  }
   if (on_eviction) on_eviction(outcome);
   co_return outcome;
 }

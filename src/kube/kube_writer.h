@@ -3,7 +3,7 @@
 // Every write asks the fence first and ends before the fence does (lease.h). Nodes are changed by
 // reading and putting back with the version that was read, because the rights that upstream's chart
 // grants have no patch on nodes; whoever was faster makes it start over, for five seconds as
-// upstream does.
+// upstream does. Objects of other kinds are changed by merge patches (kube_objects.cc).
 //
 // Decision thread.
 
@@ -35,9 +35,19 @@ class KubeWriter final : public cluster::Writer {
 
   Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override;
   Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;
+  Task<Status> DeletePod(cluster::PodName pod, int64_t grace_period_seconds) override;
+  Task<Status> Bind(cluster::PodName pod, std::string node,
+                    cluster::PodWriter::Annotations annotations) override;
   Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
   Task<Result<std::vector<cluster::LivePod>>> PodsOn(std::string node) override;
   Task<Result<cluster::LiveNode>> NodeNow(std::string node) override;
+  Task<Result<std::string>> CreateObject(cluster::ObjectName object, std::string json) override;
+  Task<Result<std::string>> UpdateObject(cluster::ObjectName object, std::string patch) override;
+  Task<Result<std::string>> UpdateStatus(cluster::ObjectName object, std::string patch) override;
+  Task<Status> ChangeFinalizers(cluster::ObjectName object,
+                                cluster::FinalizerChange change) override;
+  Task<Status> DeleteObject(cluster::ObjectName object) override;
+  Task<Result<std::string>> ObjectNow(cluster::ObjectName object) override;
   void Emit(cluster::Event event) override;
 
   // Writes that have not been answered yet.
@@ -48,7 +58,6 @@ class KubeWriter final : public cluster::Writer {
 
   // Writes data and annotations of a ConfigMap; those that are not named stay. Creates it if
   // absent.
-  using Annotations = std::map<std::string, std::string>;
   Task<Status> PutConfigMap(std::string namespace_, std::string name, std::string data_key,
                             std::string data, Annotations annotations);
   // "" if there is no such map or annotation.
@@ -58,6 +67,9 @@ class KubeWriter final : public cluster::Writer {
 
  private:
   Task<Result<Answer>> Fenced(Request request, Duration timeout);
+  Task<Result<std::string>> PatchObject(cluster::ObjectName object, std::string patch,
+                                        std::string subresource);
+  Task<void> AfterConflict();  // a short while, drawn
 
   Client& client_;
   EventSender& events_;

@@ -11,6 +11,8 @@ namespace {
 using Json = nlohmann::json;
 
 // A write is to be over this long before the lease is: the clocks of others run differently.
+constexpr Duration kReleaseTimeout = std::chrono::seconds(3);
+constexpr Duration kReleasePoll = std::chrono::milliseconds(2);
 constexpr Duration kMargin = std::chrono::seconds(1);
 
 std::string Text(const Json& object, const char* key) {
@@ -93,8 +95,13 @@ Request LeaderLease::PutRequest(const LeaseRecord& record) const {
 }
 
 Task<Result<bool>> LeaderLease::Write(Request request, LeaseRecord record, Duration began) {
+  if (released_ && !record.holder.empty()) co_return false;
   const Deadline deadline = Deadline::In(client_.executor().clock(), request.timeout);
-  CO_TRY(const Answer answer, co_await client_.Send(std::move(request), deadline));
+  writing_ = true;
+  const Result<Answer> sent = co_await client_.Send(std::move(request), deadline);
+  writing_ = false;
+  if (!sent.ok()) co_return sent.status();
+  const Answer& answer = *sent;
   // Somebody was faster. What he wrote is seen in the next round.
   if (answer.status == 409 || answer.status == 404) {
     raw_.clear();
@@ -103,7 +110,7 @@ Task<Result<bool>> LeaderLease::Write(Request request, LeaseRecord record, Durat
   if (!answer.Success()) co_return answer.Error().ToStatus();
   See(answer.body);
   // Not what the answer says: what we asked for, counted from before we asked.
-  if (record.holder == options_.identity)
+  if (record.holder == options_.identity && !released_)
     ours_until_ = (began + std::chrono::seconds(record.duration_seconds) - kMargin).count();
   co_return true;
 }
@@ -149,6 +156,7 @@ Task<Result<bool>> LeaderLease::TryOnce(Duration timeout) {
 }
 
 Task<Status> LeaderLease::Acquire() {
+  released_ = false;
   std::string told;
   while (true) {
     const Result<bool> got = co_await TryOnce(options_.renew_deadline);
@@ -195,7 +203,12 @@ Task<Status> LeaderLease::Hold() {
 
 Task<void> LeaderLease::Release() {
   if (!leads() || raw_.empty()) co_return;
+  released_ = true;
   GiveUp();
+  // A renewal on its way would make this a conflict, and the lease would stay ours for its time.
+  const Deadline patience = Deadline::In(client_.executor().clock(), kReleaseTimeout);
+  while (writing_ && !patience.Passed(client_.executor().clock()))
+    co_await client_.executor().Sleep(kReleasePoll);
   const std::string now = wire::FormatRfc3339Micro(client_.executor().clock().Now());
   LeaseRecord record;
   record.duration_seconds = 1;  // as client-go: the shortest that is valid
@@ -203,7 +216,7 @@ Task<void> LeaderLease::Release() {
   record.renew_time = now;
   record.transitions = seen_.transitions;
   Request put = PutRequest(record);
-  put.timeout = std::chrono::seconds(3);
+  put.timeout = kReleaseTimeout;
   const Result<bool> done = co_await Write(std::move(put), record, Duration());
   if (!done.ok()) log_.Warning("the lease could not be released", {{"error", done.status()}});
 }

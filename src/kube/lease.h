@@ -80,6 +80,8 @@ class LeaderLease {
   LeaseRecord seen_;
   TimePoint seen_at_;                    // when `seen_` last changed, on our clock
   std::atomic<int64_t> ours_until_ = 0;  // nanoseconds since boot; 0: not ours
+  bool writing_ = false;                 // a write is under way
+  bool released_ = false;                // what is answered now makes nothing ours again
 };
 
 }  // namespace coppice::kube

@@ -50,6 +50,26 @@ TEST(LeaseTest, TheFirstLeadsAndTheSecondWaitsForTheRelease) {
   EXPECT_EQ(SpecOf(rig)["leaseTransitions"], 1);
 }
 
+// The answer to a renewal that was under way must not make the lease ours again, nor cost the
+// release its version.
+TEST(LeaseTest, AReleaseInTheMiddleOfARenewalIsOne) {
+  for (int i = 0; i < 20; ++i) {
+    TestRig rig;
+    LeaseOptions options = Options("a");
+    options.retry_period = std::chrono::milliseconds(1);  // nearly always in the middle of one
+    LeaderLease a(options, *rig.client, rig.log);
+    bool leads = false, lost = false;
+    rig.executor.Spawn(AcquireAndHold(a, leads, lost));
+    ASSERT_TRUE(rig.Until([&] { return leads; }));
+    rig.executor.RunFor(std::chrono::milliseconds(3));
+    rig.executor.BlockOn(a.Release());
+    EXPECT_EQ(SpecOf(rig)["holderIdentity"], "");
+    EXPECT_FALSE(a.MayWrite().ok());
+    ASSERT_TRUE(rig.Until([&] { return lost; }));
+    EXPECT_FALSE(a.MayWrite().ok());
+  }
+}
+
 TEST(LeaseTest, WhoCannotRenewLeadsNoMoreBeforeTheLeaseEnds) {
   TestRig rig;
   LeaderLease a(Options("a"), *rig.client, rig.log);

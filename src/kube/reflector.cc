@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kube/watch_exchange.h"
+
 namespace coppice::kube {
 
 // Shared with exchanges that may outlive the reflector. Touched on the decision thread only.
@@ -11,103 +13,7 @@ struct Reflector::Link {
 
 namespace {
 
-constexpr size_t kMaxErrorBytes = 64 << 10;
-// Of a first state nothing is acted on before its end: it is handed over in pieces of this many
-// objects, instead of waking the other thread for every few that a read brings.
-constexpr size_t kFirstStatePiece = 256;
-
 std::string KeyOf(const Delta& delta) { return delta.namespace_ + "/" + delta.name; }
-
-// The transport's side of a watch: cuts the stream into events, decodes them, posts batches.
-class WatchExchange final : public net::Exchange {
- public:
-  WatchExchange(KindCodec codec, std::shared_ptr<Executor::Inbox> inbox,
-                std::shared_ptr<Reflector::Link> link, Promise<Status> end, bool first_state)
-      : codec_(std::move(codec)),
-        inbox_(std::move(inbox)),
-        link_(std::move(link)),
-        end_(std::move(end)),
-        in_first_state_(first_state),
-        frames_(wire::Encoding::kProtobuf) {}
-
-  bool OnHead(const net::HttpResponse& head) override {
-    head_ = head;
-    if (!head.Success()) return true;
-    const std::string* type = head.Header("content-type");
-    if (type != nullptr && type->starts_with(kJson)) {
-      encoding_ = wire::Encoding::kJson;
-      frames_ = wire::WatchFrames(encoding_);
-    }
-    Deliver({});  // it stands; what that is worth is said in the header
-    return true;
-  }
-
-  bool OnBody(std::string_view bytes) override {
-    if (!head_.Success()) {
-      error_body_.append(
-          bytes.substr(0, kMaxErrorBytes - std::min(kMaxErrorBytes, error_body_.size())));
-      return true;
-    }
-    frames_.Feed(bytes);
-    while (trouble_.ok()) {
-      const auto frame = frames_.Next();
-      if (!frame.ok()) {
-        trouble_ = frame.status();
-      } else if (!frame->has_value()) {
-        break;
-      } else {
-        std::optional<wire::ApiError> error;
-        auto delta = codec_.read_event(encoding_, **frame, error);
-        if (delta.ok()) {
-          if (delta->initial_end) in_first_state_ = false;
-          batch_.push_back(*std::move(delta));
-        } else {
-          trouble_ = delta.status();
-        }
-      }
-    }
-    if (batch_.size() >= (in_first_state_ ? kFirstStatePiece : 1))
-      Deliver(std::exchange(batch_, {}));
-    return trouble_.ok();
-  }
-
-  void OnEnd(Status outcome) override {
-    if (!batch_.empty()) Deliver(std::exchange(batch_, {}));
-    if (!trouble_.ok()) {
-      end_.Set(trouble_);
-    } else if (outcome.ok() && !head_.Success()) {
-      const std::string* type = head_.Header("content-type");
-      const std::string* after = head_.Header("retry-after");
-      end_.Set(
-          wire::ErrorFromAnswer(head_.status, type ? *type : "", after ? *after : "", error_body_)
-              .ToStatus());
-    } else if (outcome.ok() && !frames_.AtBoundary()) {
-      end_.Set(Unavailable("the watch ended in the middle of an event"));
-    } else {
-      end_.Set(std::move(outcome));
-    }
-  }
-
- private:
-  void Deliver(std::vector<Delta> batch) {
-    auto shared = std::make_shared<std::vector<Delta>>(std::move(batch));
-    Executor::PostTo(*inbox_, [link = link_, shared] {
-      if (link->reflector != nullptr) link->reflector->Take(std::move(*shared));
-    });
-  }
-
-  KindCodec codec_;
-  std::shared_ptr<Executor::Inbox> inbox_;
-  std::shared_ptr<Reflector::Link> link_;
-  Promise<Status> end_;
-  bool in_first_state_;
-  std::vector<Delta> batch_;  // decoded, not delivered yet
-  wire::WatchFrames frames_;
-  wire::Encoding encoding_ = wire::Encoding::kProtobuf;
-  net::HttpResponse head_;
-  std::string error_body_;
-  Status trouble_;
-};
 
 }  // namespace
 
@@ -185,7 +91,7 @@ void Reflector::Forget(const Delta& delta) {
   if (known_.erase(key) > 0) remove_(delta.namespace_, delta.name);
 }
 
-void Reflector::Sweep() {
+void Reflector::RemoveUnseen() {
   std::erase_if(known_, [this](const auto& entry) {
     // One without a name may be any of those that are missed.
     if (entry.second.round == round_ || nameless_ > 0) return false;
@@ -195,8 +101,13 @@ void Reflector::Sweep() {
     remove_(key.substr(0, slash), key.substr(slash + 1));
     return true;
   });
+}
+
+void Reflector::Sweep() {
+  RemoveUnseen();
   synced_ = true;
-  forbidden_ = false;
+  if (forbidden_.exchange(false))
+    log_.Info("a kind can be seen now", {{"kind", options_.codec.kind}});
   ++lists_;
 }
 
@@ -230,10 +141,15 @@ void Reflector::Take(std::vector<Delta> batch) {
   if (changed_) changed_();
 }
 
+std::string Reflector::Accepted(std::string_view parameter) const {
+  if (options_.codec.json_only) return std::string(kJson);
+  return std::string(kProtobuf) + std::string(parameter) + "," + std::string(kJson);
+}
+
 Request Reflector::ListRequest(const std::string& continue_, bool paged) const {
   Request request;
   request.path = options_.path;
-  request.accept = std::string(kProtobuf) + "," + std::string(kJson);
+  request.accept = Accepted("");
   request.limited = false;
   request.timeout = std::chrono::minutes(1);
   if (paged) request.query.emplace_back("limit", std::to_string(options_.page_size));
@@ -281,7 +197,7 @@ Task<Status> Reflector::List() {
 Task<Status> Reflector::Watch(bool from_start) {
   Request request;
   request.path = options_.path;
-  request.accept = std::string(kProtobuf) + ";stream=watch," + std::string(kJson);
+  request.accept = Accepted(";stream=watch");
   request.query.emplace_back("watch", "true");
   request.query.emplace_back("allowWatchBookmarks", "true");
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.watch_timeout *
@@ -301,8 +217,14 @@ Task<Status> Reflector::Watch(bool from_start) {
   // The server ends it; ours is the second line of defence.
   request.timeout = seconds + std::chrono::seconds(30);
   const Promise<Status> end(client_.executor());
-  auto exchange = std::make_shared<WatchExchange>(options_.codec, client_.executor().inbox(), link_,
-                                                  end, from_start);
+  auto deliver = [link = link_, inbox = client_.executor().inbox()](std::vector<Delta> batch) {
+    auto shared = std::make_shared<std::vector<Delta>>(std::move(batch));
+    Executor::PostTo(*inbox, [link, shared] {
+      if (link->reflector != nullptr) link->reflector->Take(std::move(*shared));
+    });
+  };
+  auto exchange =
+      std::make_shared<WatchExchange>(options_.codec, std::move(deliver), end, from_start);
   ++watches_;
   stands_ = false;
   const Duration silence =
@@ -315,8 +237,32 @@ Task<Status> Reflector::Watch(bool from_start) {
   co_return status;
 }
 
+// Counts as empty, and is asked for again: rights are granted by hand, which takes a while; a kind
+// may be installed a moment after us.
+Task<void> Reflector::WithoutKind(Status why, Backoff& absent) {
+  const bool unknown = why.code() == Code::kNotFound;
+  if (!forbidden_) {
+    log_.Info(unknown ? "a kind is not known to the server and counts as empty"
+                      : "a kind cannot be seen and counts as empty",
+              {{"kind", options_.codec.kind}, {"error", why}});
+  }
+  if (unknown) {  // its objects went with it
+    ++round_;
+    nameless_ = 0;
+    const bool had_some = !known_.empty();
+    RemoveUnseen();
+    version_.clear();
+    if (had_some && changed_) changed_();
+  }
+  forbidden_ = true;
+  synced_ = true;
+  const Duration wait = unknown ? absent.Next() : options_.forbidden_retry;
+  co_await client_.executor().Sleep(wait);
+}
+
 Task<void> Reflector::Run() {
   Backoff backoff(options_.backoff, client_.rng());
+  Backoff absent(options_.absent_backoff, client_.rng());
   bool refused = false;  // the last attempt met a 401
   while (true) {
     const bool from_start = version_.empty();
@@ -347,23 +293,17 @@ Task<void> Reflector::Run() {
       if (client_.executor().clock().Now() - began > std::chrono::seconds(1)) continue;
     } else if (status.ok()) {
       backoff.Reset();
+      absent.Reset();
       // A watch that ended because its time was up is opened again at once, but not one that ends
       // as soon as it begins.
       if (from_start || client_.executor().clock().Now() - began > std::chrono::seconds(1))
         continue;
     } else {
       Note(status);
-      if (status.code() == Code::kPermissionDenied || status.code() == Code::kNotFound) {
-        if (options_.optional) {
-          if (!forbidden_) {
-            log_.Info("a kind cannot be seen and counts as empty",
-                      {{"kind", options_.codec.kind}, {"error", status}});
-          }
-          forbidden_ = true;
-          synced_ = true;
-          co_await client_.executor().Sleep(options_.forbidden_retry);
-          continue;
-        }
+      if (options_.optional &&
+          (status.code() == Code::kPermissionDenied || status.code() == Code::kNotFound)) {
+        co_await WithoutKind(status, absent);
+        continue;
       }
       // What cannot be read cannot be resumed behind, either.
       if (status.code() == Code::kInvalidArgument) version_.clear();

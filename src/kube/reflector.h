@@ -44,8 +44,9 @@ struct ReflectorOptions {
   KindCodec codec;
   std::string path = {};  // instead of the codec's: one namespace only
   std::string field_selector = {};
-  // Without the right to see this kind (403) the reflector says so once and counts as synced and
-  // empty; it asks again now and then.
+  // Without the right to see this kind (403), or if the server does not know it (404: a custom
+  // resource that is not installed), the reflector says so once and counts as synced and empty; it
+  // asks again now and then.
   bool optional = false;
   // Read the first state as a stream of events where the server can (watch list): one request
   // instead of pages, and no list in anybody's memory.
@@ -59,6 +60,10 @@ struct ReflectorOptions {
   Duration bookmark_gap = std::chrono::seconds(70);
   Duration reread_after = std::chrono::seconds(90);
   Duration forbidden_retry = std::chrono::minutes(10);
+  BackoffOptions absent_backoff{.first = std::chrono::seconds(2),
+                                .longest = std::chrono::minutes(1),
+                                .factor = 2.0,
+                                .jitter = 0.5};
   // client-go's, but for the longest wait: thirty seconds are for thousands of clients of a server
   // that comes back; we are one, and decide nothing while the view is old.
   BackoffOptions backoff{.first = std::chrono::milliseconds(800),
@@ -85,8 +90,8 @@ class Reflector {
 
   // These from any thread.
   const std::string& kind() const { return options_.codec.kind; }
-  bool synced() const { return synced_; }  // the whole state has been seen at least once
-  bool forbidden() const { return forbidden_; }
+  bool synced() const { return synced_; }        // the whole state has been seen at least once
+  bool forbidden() const { return forbidden_; }  // or not there: see `optional`
   // When the picture was last known to be what the server had; until then when this was made.
   TimePoint last_heard() const { return last_heard_; }
 
@@ -111,12 +116,15 @@ class Reflector {
 
   Task<Status> List();
   Task<Status> Watch(bool from_start);
+  Task<void> WithoutKind(Status why, Backoff& absent);
+  std::string Accepted(std::string_view parameter) const;
   Request ListRequest(const std::string& continue_, bool paged) const;
   Duration Age() const;
   void See(Delta& delta);
   void TellUnreadable(const Delta& delta) const;
   void Forget(const Delta& delta);
-  void Sweep();  // what the list that is now complete did not have
+  void RemoveUnseen();  // what is not of this round
+  void Sweep();         // what the list that is now complete did not have
   void Heard();
   void Note(const Status& status);
 

@@ -209,11 +209,12 @@ TEST_P(UnreadableTest, WhatIsLeftOfItIsInTheWorld) {
   EXPECT_FALSE(world_.FindPod("ns", "last")->metadata.unreadable);
   EXPECT_TRUE(world_.FindNode("bad")->metadata.unreadable);
   // It may protect any pod of its namespace, and so it does.
-  const auto budget = world_.budgets.Find("ns", "bad");
+  const auto budget = world_.objects<model::PodDisruptionBudget>().Find("ns", "bad");
   ASSERT_NE(budget, nullptr);
   EXPECT_EQ(budget->spec.selector, model::LabelSelector{});
   EXPECT_EQ(budget->status.disruptions_allowed, 0);
-  EXPECT_EQ(world_.budgets.Find("ns", "last")->spec.selector, std::nullopt);
+  EXPECT_EQ(world_.objects<model::PodDisruptionBudget>().Find("ns", "last")->spec.selector,
+            std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, UnreadableTest,

@@ -232,9 +232,9 @@ PodRequests IncomingRequests(const Pod& pod) {
   return requests;
 }
 
-PodRequests PlacedRequests(const Pod& pod) {
-  return ToRequests(Requests(pod, {.use_status = true}));
-}
+ResourceList PlacedRequestList(const Pod& pod) { return Requests(pod, {.use_status = true}); }
+
+PodRequests PlacedRequests(const Pod& pod) { return ToRequests(PlacedRequestList(pod)); }
 
 NonZeroRequests ScoringRequests(const Pod& pod) {
   const ResourceList asked = Requests(pod, {.use_status = true});

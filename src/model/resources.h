@@ -51,6 +51,8 @@ NodeAmounts ToNodeAmounts(const ResourceList& allocatable);
 // The exact sums, as `kubectl describe` would show them.
 ResourceList RequestList(const Pod& pod);
 ResourceList LimitList(const Pod& pod);
+// As PlacedRequests, before rounding.
+ResourceList PlacedRequestList(const Pod& pod);
 
 // What the Fit filter compares for a pod that asks for a node: from the spec alone, and never below
 // zero.

@@ -5,7 +5,7 @@
 
 namespace coppice::pack {
 
-std::optional<Counting> Counting::For(Search& search, const std::vector<const PodKind*>& kinds,
+std::optional<Counting> Counting::For(fit::Search& search, const std::vector<const PodKind*>& kinds,
                                       const NodeTemplate& node_template) {
   // The search passes over cordoned nodes while a check does not: too fine for arithmetic.
   if (node_template.node.spec.unschedulable) return std::nullopt;
@@ -39,7 +39,7 @@ bool Counting::LearnShape(const PodKind& kind, cluster::NodeIndex fresh) {
   const cluster::Snapshot& snapshot = search_->snapshot();
   const cluster::SpecId spec = snapshot.spec_id(kind.front().index);
   // Equal for scheduling, and yet a resize in its status can make a pod one of another shape.
-  for (const PendingPod& pod : kind) {
+  for (const fit::PendingPod& pod : kind) {
     if (snapshot.spec_id(pod.index) != spec || !snapshot.IsPlain(pod.index)) return false;
   }
   const fit::Question& question = search_->Ask(kind.front().index);
@@ -95,7 +95,7 @@ void Counting::AddNode() {
   free_.insert(free_.end(), fresh_.begin(), fresh_.end());
 }
 
-void Counting::Place(const PendingPod& pod, const Shape& shape, size_t node) {
+void Counting::Place(const fit::PendingPod& pod, const Shape& shape, size_t node) {
   int64_t* free = free_.data() + node * columns_.size();
   for (const Amount& take : shape.takes) free[take.column] -= take.amount;
   ++pods_on_[node];

@@ -18,7 +18,7 @@ class Counting {
  public:
   // Absent: some pod asks for more than room, so that only trying can tell. `kinds` in the order in
   // which they are to be placed.
-  static std::optional<Counting> For(Search& search, const std::vector<const PodKind*>& kinds,
+  static std::optional<Counting> For(fit::Search& search, const std::vector<const PodKind*>& kinds,
                                      const NodeTemplate& node_template);
 
   Estimate Run(Limiter limiter);
@@ -37,7 +37,7 @@ class Counting {
   };
   static constexpr size_t kNowhere = static_cast<size_t>(-1);
 
-  Counting(Search& search, const std::vector<const PodKind*>& kinds)
+  Counting(fit::Search& search, const std::vector<const PodKind*>& kinds)
       : search_(&search), kinds_(&kinds), first_position_(search.snapshot().nodes().size()) {}
 
   bool Learn(const NodeTemplate& node_template);
@@ -48,10 +48,10 @@ class Counting {
   size_t Find(Shape& shape);  // as Search::Find does among the nodes added here
   size_t FindIn(Shape& shape, size_t begin, size_t end);
   void AddNode();
-  void Place(const PendingPod& pod, const Shape& shape, size_t node);
+  void Place(const fit::PendingPod& pod, const Shape& shape, size_t node);
   bool PlaceKind(const PodKind& kind, bool more_nodes, Limiter& limiter);
 
-  Search* search_;
+  fit::Search* search_;
   const std::vector<const PodKind*>* kinds_;
   size_t first_position_;
   std::vector<cluster::ResourceId> columns_;

@@ -102,7 +102,7 @@ struct Estimator::State {
   std::map<cluster::NodeIndex, int> with_pods;  // how many pods we placed on each
   Estimate result;
 
-  void Placed(const PendingPod& pod, cluster::NodeIndex node) {
+  void Placed(const fit::PendingPod& pod, cluster::NodeIndex node) {
     ++with_pods[node];
     result.pods.push_back(&pod);
   }
@@ -134,7 +134,7 @@ void Estimator::PlaceOnAdded(State& state, const PodKind& kind, size_t& next) {
 bool Estimator::PlaceOnNew(State& state, const PodKind& kind, size_t next) {
   cluster::Snapshot& snapshot = search_.snapshot();
   for (; next < kind.size(); ++next) {
-    const PendingPod& pod = kind[next];
+    const fit::PendingPod& pod = kind[next];
     cluster::NodeIndex found = cluster::kNone;
     if (state.newest != cluster::kNone) {
       const model::Verdict verdict = search_.Check(pod.index, state.newest);

@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "pack/equivalence.h"
+#include "fit/equivalence.h"
+#include "fit/search.h"
 #include "pack/limiter.h"
 #include "pack/node_template.h"
-#include "pack/search.h"
 
 namespace coppice::pack {
 
 // Pods that are the same for scheduling.
-using PodKind = std::vector<PendingPod>;
+using PodKind = std::vector<fit::PendingPod>;
 
 struct Estimate {
-  int nodes = 0;                        // that got at least one pod
-  std::vector<const PendingPod*> pods;  // placed, in the order in which they were
+  int nodes = 0;                             // that got at least one pod
+  std::vector<const fit::PendingPod*> pods;  // placed, in the order in which they were
   std::vector<int> pods_per_node;  // of the counted nodes, in all, but for what the template brings
 };
 
@@ -33,7 +33,7 @@ struct EstimatorOptions {
 
 class Estimator {
  public:
-  Estimator(Search& search, const Clock& clock, EstimatorOptions options = {})
+  Estimator(fit::Search& search, const Clock& clock, EstimatorOptions options = {})
       : search_(search), clock_(clock), options_(options) {}
 
   // `kinds` in the order of their numbers; pointers in the answer point into it.
@@ -47,7 +47,7 @@ class Estimator {
   bool Multiply(State& state, const PodKind& kind, size_t next);
   bool AddNode(State& state);
 
-  Search& search_;
+  fit::Search& search_;
   const Clock& clock_;
   EstimatorOptions options_;
 };

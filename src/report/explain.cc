@@ -159,6 +159,7 @@ std::string Sentence(const StayingNode& node) {
     case Unremovable::kMinimalResourceLimitExceeded:
       return "without it the cluster would be below its minimum of cores or memory";
     case Unremovable::kCurrentlyBeingDeleted:
+      if (!node.detail.empty()) return "is taken down by another engine (" + node.detail + ")";
       return "is being deleted";
     case Unremovable::kNotUnderutilized:
       if (!node.utilization) break;

@@ -21,6 +21,7 @@ class Agenda {
   explicit Agenda(const Clock& clock) : clock_(clock) {}
 
   TimePoint Now() const { return clock_.Now(); }
+  const Clock& clock() const { return clock_; }
   void At(TimePoint when, std::function<void()> what);
   void In(Duration wait, std::function<void()> what) { At(Later(Now(), wait), std::move(what)); }
 

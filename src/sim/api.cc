@@ -30,7 +30,7 @@ Task<Status> Api::ChangeNode(std::string name, cluster::NodeChange change) {
 // before the disruption controller has counted again.
 Status Api::SpendBudget(const model::Pod& pod) {
   std::vector<std::shared_ptr<const model::PodDisruptionBudget>> budgets;
-  cluster_.objects().budgets.ForEach([&](const auto& budget) {
+  cluster_.objects().objects<model::PodDisruptionBudget>().ForEach([&](const auto& budget) {
     if (budget->metadata.namespace_ != pod.metadata.namespace_ || !budget->spec.selector) return;
     const auto selector = model::Selector::From(*budget->spec.selector);
     if (selector.ok() && selector->Matches(pod.metadata.labels)) budgets.push_back(budget);
@@ -43,15 +43,20 @@ Status Api::SpendBudget(const model::Pod& pod) {
   for (const auto& budget : budgets) {
     model::PodDisruptionBudget spent = *budget;
     --spent.status.disruptions_allowed;
-    cluster_.Upsert(&cluster::World::budgets, std::move(spent));
+    cluster_.Upsert(std::move(spent));
   }
   return Status::Ok();
 }
 
-Task<Status> Api::Evict(cluster::PodName name, int64_t grace_period_seconds) {
+Result<cluster::LivePod> Api::Find(const cluster::PodName& name) const {
   const PodPtr pod = cluster_.objects().FindPod(name.namespace_, name.name);
   if (pod == nullptr || (!name.uid.empty() && name.uid != pod->metadata.uid))
-    co_return NotFound("there is no pod " + name.namespace_ + "/" + name.name);
+    return NotFound("there is no pod " + name.namespace_ + "/" + name.name);
+  return pod;
+}
+
+Task<Status> Api::Evict(cluster::PodName name, int64_t grace_period_seconds) {
+  CO_TRY(const cluster::LivePod pod, Find(name));
   if (hooks.before_evict) {
     const Status refused = hooks.before_evict(*pod);
     if (!refused.ok()) co_return refused;
@@ -62,6 +67,29 @@ Task<Status> Api::Evict(cluster::PodName name, int64_t grace_period_seconds) {
   if (hooks.evicted) hooks.evicted(*pod);
   if (hooks.hangs && hooks.hangs(*pod)) co_return Status::Ok();
   cluster_.EndPod(name.namespace_, name.name, grace_period_seconds);
+  co_return Status::Ok();
+}
+
+Task<Status> Api::DeletePod(cluster::PodName name, int64_t grace_period_seconds) {
+  CO_TRY(const cluster::LivePod pod, Find(name));
+  if (!pod->metadata.deletion_timestamp)
+    cluster_.EndPod(name.namespace_, name.name, grace_period_seconds);
+  co_return Status::Ok();
+}
+
+Task<Status> Api::Bind(cluster::PodName name, std::string node, Annotations annotations) {
+  CO_TRY(const cluster::LivePod pod, Find(name));
+  if (hooks.before_bind) {
+    const Status refused = hooks.before_bind(*pod);
+    if (!refused.ok()) co_return refused;
+  }
+  if (pod->spec.node_name == node) co_return Status::Ok();
+  if (!pod->spec.node_name.empty())
+    co_return Status(Code::kAborted, "the pod is on node " + pod->spec.node_name);
+  if (pod->metadata.deletion_timestamp) co_return Status(Code::kAborted, "the pod is ending");
+  model::Pod bound = *pod;
+  for (auto& [key, value] : annotations) bound.metadata.annotations[key] = std::move(value);
+  cluster_.Bind(bound, node);
   co_return Status::Ok();
 }
 

@@ -1,11 +1,13 @@
 // Api: the Writer of a model: what an engine asks of the API server happens to the Cluster.
-// Evictions obey budgets and grace periods. What is to go wrong is asked from hooks.
+// Evictions obey budgets and grace periods. What is to go wrong is asked from hooks. Objects of
+// other kinds than the model has are kept as they come (cluster/stored_objects.h).
 
 #pragma once
 
 #include <functional>
 #include <string>
 
+#include "cluster/stored_objects.h"
 #include "cluster/writer.h"
 #include "sim/cluster.h"
 
@@ -13,7 +15,7 @@ namespace coppice::sim {
 
 class Api final : public cluster::Writer {
  public:
-  explicit Api(Cluster& cluster) : cluster_(cluster) {}
+  explicit Api(Cluster& cluster) : objects(cluster.agenda().clock()), cluster_(cluster) {}
 
   struct Hooks {
     // Not OK: the answer, and nothing happens.
@@ -23,17 +25,41 @@ class Api final : public cluster::Writer {
     std::function<bool(const model::Pod&)> hangs;
     std::function<void(const cluster::Event&)> event;
     std::function<void(const model::Pod&)> evicted;
+    std::function<Status(const model::Pod&)> before_bind;
   };
   Hooks hooks;
+  cluster::StoredObjects objects;
 
   Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override;
   Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;
+  Task<Status> DeletePod(cluster::PodName pod, int64_t grace_period_seconds) override;
+  Task<Status> Bind(cluster::PodName pod, std::string node, Annotations annotations) override;
   Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
   Task<Result<std::vector<cluster::LivePod>>> PodsOn(std::string node) override;
   Task<Result<cluster::LiveNode>> NodeNow(std::string node) override;
+  Task<Result<std::string>> CreateObject(cluster::ObjectName object, std::string json) override {
+    return objects.CreateObject(std::move(object), std::move(json));
+  }
+  Task<Result<std::string>> UpdateObject(cluster::ObjectName object, std::string patch) override {
+    return objects.UpdateObject(std::move(object), std::move(patch));
+  }
+  Task<Result<std::string>> UpdateStatus(cluster::ObjectName object, std::string patch) override {
+    return objects.UpdateStatus(std::move(object), std::move(patch));
+  }
+  Task<Status> ChangeFinalizers(cluster::ObjectName object,
+                                cluster::FinalizerChange change) override {
+    return objects.ChangeFinalizers(std::move(object), std::move(change));
+  }
+  Task<Status> DeleteObject(cluster::ObjectName object) override {
+    return objects.DeleteObject(std::move(object));
+  }
+  Task<Result<std::string>> ObjectNow(cluster::ObjectName object) override {
+    return objects.ObjectNow(std::move(object));
+  }
   void Emit(cluster::Event event) override;
 
  private:
+  Result<cluster::LivePod> Find(const cluster::PodName& name) const;
   Status SpendBudget(const model::Pod& pod);
 
   Cluster& cluster_;

@@ -18,7 +18,7 @@ bool IsReady(const model::Node& node) {
   });
 }
 
-Cluster::Cluster(Agenda& agenda) : agenda_(agenda), objects_(IsAlive) {}
+Cluster::Cluster(Agenda& agenda) : agenda_(agenda), objects_({.counts = IsAlive}) {}
 
 void Cluster::Touch() {
   if (settling_) return;
@@ -42,16 +42,16 @@ void Cluster::Publish(const Change& change) {
 void Cluster::ListInto(cluster::World& world) const {
   for (const NodePtr& node : objects_.Nodes()) world.UpsertNode(node);
   for (const auto* entry : objects_.Pods()) world.UpsertPod(entry->pod);
-  const auto copy = [&](auto kind) {
-    (objects_.*kind).ForEach([&](const auto& object) { (world.*kind).Upsert(object); });
+  const auto copy = [&](const auto& objects) {
+    objects.ForEach([&](const auto& object) { world.Upsert(object); });
   };
-  copy(&cluster::World::daemon_sets);
-  copy(&cluster::World::replica_sets);
-  copy(&cluster::World::replication_controllers);
-  copy(&cluster::World::stateful_sets);
-  copy(&cluster::World::jobs);
-  copy(&cluster::World::budgets);
-  copy(&cluster::World::config_maps);
+  copy(objects_.objects<model::DaemonSet>());
+  copy(objects_.objects<model::ReplicaSet>());
+  copy(objects_.objects<model::ReplicationController>());
+  copy(objects_.objects<model::StatefulSet>());
+  copy(objects_.objects<model::Job>());
+  copy(objects_.objects<model::PodDisruptionBudget>());
+  copy(objects_.objects<model::ConfigMap>());
 }
 
 int Cluster::Watch(Watcher watcher) {

@@ -49,15 +49,13 @@ class Cluster {
   void UpsertNode(model::Node node);
   void DeleteNode(const std::string& name);  // and the pods on it, as the garbage collector does
   template <class T>
-  void Upsert(cluster::OrderedObjects<T> cluster::World::* kind, T object) {
+  void Upsert(T object) {
     const auto shared = std::make_shared<const T>(std::move(object));
-    Publish([kind, shared](cluster::World& world) { (world.*kind).Upsert(shared); });
+    Publish([shared](cluster::World& world) { world.Upsert(shared); });
   }
   template <class T>
-  void Erase(cluster::OrderedObjects<T> cluster::World::* kind, const std::string& namespace_,
-             const std::string& name) {
-    Publish(
-        [kind, namespace_, name](cluster::World& world) { (world.*kind).Erase(namespace_, name); });
+  void Erase(const std::string& namespace_, const std::string& name) {
+    Publish([namespace_, name](cluster::World& world) { world.Erase<T>(namespace_, name); });
   }
 
   // Pending, or on its node if it names one. Fills in uid, time and phase.

@@ -91,18 +91,18 @@ void Controllers::Delete(const std::string& name) {
     cluster_.EndPod(spec.namespace_, pod, GraceOf(spec.pod));
   }
   if (spec.kind == "ReplicaSet") {
-    cluster_.Erase(&cluster::World::replica_sets, spec.namespace_, name);
+    cluster_.Erase<model::ReplicaSet>(spec.namespace_, name);
   } else if (spec.kind == "ReplicationController") {
-    cluster_.Erase(&cluster::World::replication_controllers, spec.namespace_, name);
+    cluster_.Erase<model::ReplicationController>(spec.namespace_, name);
   } else if (spec.kind == "StatefulSet") {
-    cluster_.Erase(&cluster::World::stateful_sets, spec.namespace_, name);
+    cluster_.Erase<model::StatefulSet>(spec.namespace_, name);
   } else if (spec.kind == "Job") {
-    cluster_.Erase(&cluster::World::jobs, spec.namespace_, name);
+    cluster_.Erase<model::Job>(spec.namespace_, name);
   } else if (spec.kind == "DaemonSet") {
-    cluster_.Erase(&cluster::World::daemon_sets, spec.namespace_, name);
+    cluster_.Erase<model::DaemonSet>(spec.namespace_, name);
   }
   if (spec.budget_min || spec.budget_max)
-    cluster_.Erase(&cluster::World::budgets, spec.namespace_, name);
+    cluster_.Erase<model::PodDisruptionBudget>(spec.namespace_, name);
   workloads_.erase(it);
 }
 
@@ -261,28 +261,28 @@ void Controllers::PublishOwner(const Workload& workload) {
   meta.namespace_ = spec.namespace_;
   meta.uid = workload.uid;
   const auto replicas = static_cast<int32_t>(spec.replicas);
-  const auto publish_set = [&](auto table, auto set) {
+  const auto publish_set = [&](auto set) {
     set.metadata = meta;
     set.spec.replicas = replicas;
-    cluster_.Upsert(table, std::move(set));
+    cluster_.Upsert(std::move(set));
   };
   if (spec.kind == "ReplicaSet") {
-    publish_set(&cluster::World::replica_sets, model::ReplicaSet());
+    publish_set(model::ReplicaSet());
   } else if (spec.kind == "ReplicationController") {
-    publish_set(&cluster::World::replication_controllers, model::ReplicationController());
+    publish_set(model::ReplicationController());
   } else if (spec.kind == "StatefulSet") {
-    publish_set(&cluster::World::stateful_sets, model::StatefulSet());
+    publish_set(model::StatefulSet());
   } else if (spec.kind == "Job") {
     model::Job job;
     job.metadata = meta;
     job.spec.parallelism = replicas;
-    cluster_.Upsert(&cluster::World::jobs, std::move(job));
+    cluster_.Upsert(std::move(job));
   } else if (spec.kind == "DaemonSet") {
     model::DaemonSet set;
     set.metadata = meta;
     set.spec.template_.metadata.labels = spec.pod.metadata.labels;
     set.spec.template_.spec = spec.pod.spec;
-    cluster_.Upsert(&cluster::World::daemon_sets, std::move(set));
+    cluster_.Upsert(std::move(set));
   }
 }
 
@@ -297,7 +297,7 @@ void Controllers::PublishBudget(const Workload& workload, int allowed, int healt
   budget.status.disruptions_allowed = allowed;
   budget.status.current_healthy = healthy;
   budget.status.expected_pods = workload.spec.replicas;
-  cluster_.Upsert(&cluster::World::budgets, std::move(budget));
+  cluster_.Upsert(std::move(budget));
 }
 
 bool Controllers::UpdateBudgets() {
@@ -315,7 +315,8 @@ bool Controllers::UpdateBudgets() {
     const int needed = spec.budget_min ? Resolve(*spec.budget_min, spec.replicas)
                                        : spec.replicas - Resolve(*spec.budget_max, spec.replicas);
     const int allowed = std::max(0, healthy - needed);
-    const auto known = cluster_.objects().budgets.Find(spec.namespace_, name);
+    const auto known =
+        cluster_.objects().objects<model::PodDisruptionBudget>().Find(spec.namespace_, name);
     if (known && known->status.disruptions_allowed == allowed) continue;
     PublishBudget(workload, allowed, healthy);
     any = true;

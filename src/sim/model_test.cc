@@ -148,7 +148,10 @@ TEST_F(ModelTest, ABudgetRefusesTheSecondEvictionUntilTheFirstPodIsBack) {
   model_->controllers.Add(std::move(web));
   Run(seconds(1));
   const auto budget = [&] {
-    return model_->cluster.objects().budgets.Find("default", "web")->status.disruptions_allowed;
+    return model_->cluster.objects()
+        .objects<model::PodDisruptionBudget>()
+        .Find("default", "web")
+        ->status.disruptions_allowed;
   };
   EXPECT_EQ(budget(), 1);
   const auto pods = PodsOn("a1");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "fit/find.h"
 #include "model/resources.h"
 
 namespace coppice::sim {
@@ -24,10 +23,9 @@ bool IsRefused(const model::Pod& pod) {
 
 }  // namespace
 
-std::string Scheduler::FindNode(cluster::PodIndex pod) const {
+std::string Scheduler::FindNode(cluster::PodIndex pod) {
   const cluster::Snapshot& snapshot = cluster_.objects().snapshot();
-  const fit::Question question = filters_.Ask(snapshot, pod);
-  const fit::NodeSet takers = fit::FindAll(question, snapshot);
+  const fit::NodeSet takers = search_.FindAll(pod, {.cordoned = true});
   const auto* free = snapshot.resources().free(cluster::kCpuColumn);
   const auto* all = snapshot.resources().allocatable(cluster::kCpuColumn);
   cluster::NodeIndex best = cluster::kNone;

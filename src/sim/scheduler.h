@@ -6,13 +6,15 @@
 #pragma once
 
 #include "fit/chain.h"
+#include "fit/search.h"
 #include "sim/cluster.h"
 
 namespace coppice::sim {
 
 class Scheduler {
  public:
-  Scheduler(Cluster& cluster, const fit::Chain& filters) : cluster_(cluster), filters_(filters) {}
+  Scheduler(Cluster& cluster, const fit::Chain& filters)
+      : cluster_(cluster), search_(cluster.objects().snapshot(), filters) {}
 
   // One round over all pending pods; whether any was bound or newly refused.
   bool Round();
@@ -22,11 +24,11 @@ class Scheduler {
   size_t bound() const { return bound_; }
 
  private:
-  std::string FindNode(cluster::PodIndex pod) const;
+  std::string FindNode(cluster::PodIndex pod);
   void Refuse(const model::Pod& pod);
 
   Cluster& cluster_;
-  const fit::Chain& filters_;
+  fit::Search search_;
   Duration longest_wait_{};
   std::string longest_waiter_;
   size_t bound_ = 0;

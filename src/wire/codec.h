@@ -93,7 +93,11 @@ std::string ToJson(const T& value) {
 
 template <class T>
 Result<T> FromBytes(std::string_view bytes) {
-  return HasEnvelope(bytes) ? FromEnvelope<T>(bytes) : FromJson<T>(bytes);
+  if constexpr (kJsonOnly<T>) {
+    return FromJson<T>(bytes);
+  } else {
+    return HasEnvelope(bytes) ? FromEnvelope<T>(bytes) : FromJson<T>(bytes);
+  }
 }
 
 template <class T>
@@ -190,10 +194,14 @@ Result<model::ListMeta> ForEachJsonItem(std::string_view text,
 template <class T>
 Result<model::ListMeta> ForEachItem(std::string_view bytes,
                                     const std::function<Status(T& item)>& each) {
-  if (!HasEnvelope(bytes)) return ForEachJsonItem<T>(bytes, each);
-  const Envelope envelope = TRY(OpenEnvelope(bytes));
-  TRY(CheckType(TypeNameOf<model::List<T>>::Get(), envelope.api_version, envelope.kind, false));
-  return ForEachProtoItem<T>(envelope.raw, each);
+  if constexpr (kJsonOnly<T>) {
+    return ForEachJsonItem<T>(bytes, each);
+  } else {
+    if (!HasEnvelope(bytes)) return ForEachJsonItem<T>(bytes, each);
+    const Envelope envelope = TRY(OpenEnvelope(bytes));
+    TRY(CheckType(TypeNameOf<model::List<T>>::Get(), envelope.api_version, envelope.kind, false));
+    return ForEachProtoItem<T>(envelope.raw, each);
+  }
 }
 
 // Every kind's watch may bring one; compiled in instantiate_api.cc.
@@ -212,14 +220,16 @@ T ReadObject(std::string_view bytes) {
         .what = status.message(), .reason = std::string(ToString(Flaw::kMalformed))};
     return empty;
   };
-  if (HasEnvelope(bytes)) {
-    const auto envelope = OpenEnvelope(bytes);
-    if (!envelope.ok()) return fails(envelope.status());
-    const Status type =
-        CheckType(TypeNameOf<T>::Get(), envelope->api_version, envelope->kind, false);
-    if (!type.ok()) return fails(type);
-    if (ProtoReader(reading).Read(envelope->raw, object)) return object;
-    return SalvageProto<T>(envelope->raw, reading.trouble);
+  if constexpr (!kJsonOnly<T>) {
+    if (HasEnvelope(bytes)) {
+      const auto envelope = OpenEnvelope(bytes);
+      if (!envelope.ok()) return fails(envelope.status());
+      const Status type =
+          CheckType(TypeNameOf<T>::Get(), envelope->api_version, envelope->kind, false);
+      if (!type.ok()) return fails(type);
+      if (ProtoReader(reading).Read(envelope->raw, object)) return object;
+      return SalvageProto<T>(envelope->raw, reading.trouble);
+    }
   }
   JsonCursor in(bytes);
   JsonReader::TypeMeta type_meta;
@@ -248,11 +258,14 @@ template <class T>
 std::string WriteWatchEvent(Encoding encoding, const model::WatchEvent<T>& event) {
   const bool is_error = event.type == model::WatchType::kError;
   const std::string_view type = ToString(event.type);
-  if (encoding == Encoding::kJson) {
+  if (kJsonOnly<T> || encoding == Encoding::kJson) {
     return R"({"type":")" + std::string(type) + R"(","object":)" +
            (is_error ? ToJson(event.error) : ToJson(event.object)) + "}\n";
   }
-  return FrameWatchEvent(type, is_error ? ToEnvelope(event.error) : ToEnvelope(event.object));
+  if constexpr (!kJsonOnly<T>) {
+    return FrameWatchEvent(type, is_error ? ToEnvelope(event.error) : ToEnvelope(event.object));
+  }
+  return {};
 }
 
 }  // namespace coppice::wire
@@ -271,6 +284,22 @@ std::string WriteWatchEvent(Encoding encoding, const model::WatchEvent<T>& event
 #define COPPICE_WIRE_KIND(T)                                                                \
   COPPICE_WIRE_OBJECT(T);                                                                   \
   COPPICE_WIRE_OBJECT(coppice::model::List<T>);                                             \
+  template coppice::Result<coppice::model::ListMeta> coppice::wire::ForEachItem<T>(         \
+      std::string_view, const std::function<coppice::Status(T&)>&);                         \
+  template coppice::Result<coppice::model::WatchEvent<T>> coppice::wire::ReadWatchEvent<T>( \
+      coppice::wire::Encoding, std::string_view);                                           \
+  template std::string coppice::wire::WriteWatchEvent<T>(coppice::wire::Encoding,           \
+                                                         const coppice::model::WatchEvent<T>&)
+
+// One custom resource and its list: JSON, and nothing else.
+#define COPPICE_WIRE_CUSTOM(T)                                                              \
+  template coppice::Result<T> coppice::wire::FromJson<T>(std::string_view);                 \
+  template std::string coppice::wire::ToJson<T>(const T&);                                  \
+  template coppice::Result<T> coppice::wire::FromBytes<T>(std::string_view);                \
+  template coppice::Result<coppice::model::List<T>>                                         \
+      coppice::wire::FromJson<coppice::model::List<T>>(std::string_view);                   \
+  template std::string coppice::wire::ToJson<coppice::model::List<T>>(                      \
+      const coppice::model::List<T>&);                                                      \
   template coppice::Result<coppice::model::ListMeta> coppice::wire::ForEachItem<T>(         \
       std::string_view, const std::function<coppice::Status(T&)>&);                         \
   template coppice::Result<coppice::model::WatchEvent<T>> coppice::wire::ReadWatchEvent<T>( \

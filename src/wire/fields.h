@@ -32,6 +32,11 @@ struct Fields;
 template <class T>
 concept Message = requires { Fields<T>::kTable; };
 
+// Custom resources: the API server knows them as JSON only. Their tables have numbers like all
+// others, but no protobuf code is made of them.
+template <class T>
+inline constexpr bool kJsonOnly = false;
+
 // Whether JSON writes an empty value too. Upstream does where its type has no "omitempty", and
 // validation of such a field may insist on it.
 enum class Empty { kOmitted, kWritten };

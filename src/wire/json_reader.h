@@ -264,10 +264,14 @@ class JsonReader {
       return ReadArray(member);
     } else if constexpr (kIsOptional<V>) {
       if (!member) member.emplace();
-      bool zero_time = false;
-      const bool read = ReadValue(*member, &zero_time);
-      if (zero_time) member.reset();
-      return read;
+      if constexpr (kIsVector<std::remove_cvref_t<decltype(*member)>>) {
+        return ReadArray(*member);  // an empty list that is not the same as none
+      } else {
+        bool zero_time = false;
+        const bool read = ReadValue(*member, &zero_time);
+        if (zero_time) member.reset();
+        return read;
+      }
     } else {
       return ReadValue(member);
     }

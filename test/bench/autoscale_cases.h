@@ -5,8 +5,8 @@
 
 #include <time.h>
 
+#include "fit/placer.h"
 #include "pack/estimator.h"
-#include "pack/placer.h"
 #include "test/bench/autoscale_rig.h"
 
 namespace coppice::bench {
@@ -121,7 +121,7 @@ inline double Estimate51000() {
   pack::Estimate estimate;
   const double seconds = SecondsOf([&] {
     CHECK(snapshot.AddNode(old).ok());
-    pack::Search search(snapshot, TheFilters());
+    fit::Search search(snapshot, TheFilters());
     pack::Estimator estimator(search, clock);
     estimate = estimator.Run({&kinds[0], &kinds[1]}, node_template,
                              {.max_nodes = 3'000, .group_free = 3'000});
@@ -149,10 +149,10 @@ inline double FilterOutSchedulable(int nodes, int scheduled, int pending) {
   const auto fork = snapshot.Fork();
   size_t placed = 0;
   const double seconds = SecondsOf([&] {
-    std::vector<pack::PendingPod> pods;
+    std::vector<fit::PendingPod> pods;
     for (const cluster::PodPtr& pod : objects) pods.push_back({pod, snapshot.AddPod(*pod)});
-    pack::Search search(snapshot, TheFilters());
-    pack::Placer placer(search);
+    fit::Search search(snapshot, TheFilters());
+    fit::Placer placer(search);
     for (const uint8_t p : placer.Place(pods, {}).placed) placed += p;
   });
   CHECK(placed == 0);
@@ -174,7 +174,7 @@ class Everyday {
       set.metadata.namespace_ = "apps";
       set.metadata.uid = set.metadata.name;
       set.spec.replicas = 100;
-      rig_.world().replica_sets.Upsert(std::make_shared<const model::ReplicaSet>(std::move(set)));
+      rig_.world().Upsert(std::make_shared<const model::ReplicaSet>(std::move(set)));
     }
     for (int i = 0; i < nodes; ++i) {
       const std::string name = "node-" + std::to_string(i);

@@ -12,6 +12,7 @@
 
 #include "autoscale/engine.h"
 #include "autoscale/flags.h"
+#include "autoscale/view.h"
 #include "base/check.h"
 #include "base/fake_clock.h"
 #include "base/metrics.h"
@@ -187,7 +188,7 @@ class Rig {
       : clock_(clock),
         executor_(clock),
         options_(OptionsFrom(flags)),
-        world_([this](const model::Pod& pod) { return autoscale::Engine::Counts(options_, pod); }),
+        world_(autoscale::ViewOf(options_)),
         cloud_(groups, workers_, executor_),
         expanders_(Expanders(groups)),
         engine_({.options = options_,

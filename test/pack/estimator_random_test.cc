@@ -45,14 +45,14 @@ void Fill(Case& c, Rng& rng, bool plain) {
 
 struct Outcome {
   int nodes;
-  std::vector<const PendingPod*> pods;
+  std::vector<const fit::PendingPod*> pods;
   std::vector<int> per_node;
   size_t last;
 };
 
 Outcome EstimateOf(Case& c, bool counting) {
   FakeClock clock;
-  Search search(c.snapshot, test::TheFilters());
+  fit::Search search(c.snapshot, test::TheFilters());
   Estimator estimator(search, clock, {.counting = counting});
   Estimate first = estimator.Run(c.pointers(), c.node_template, c.limits);
   // Once more: where the search starts is part of the answer.
@@ -75,7 +75,7 @@ TEST(EstimatorRandomTest, CountingGivesWhatTryingGives) {
     ASSERT_EQ(by_counting.pods, tried.pods);
     ASSERT_EQ(by_counting.per_node, tried.per_node);
     ASSERT_EQ(by_counting.last, tried.last);
-    Search search(c.snapshot, test::TheFilters());
+    fit::Search search(c.snapshot, test::TheFilters());
     counted += Counting::For(search, c.pointers(), c.node_template).has_value() ? 1 : 0;
   }
   EXPECT_GT(counted, 300);  // or the comparison compares nothing

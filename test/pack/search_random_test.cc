@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "pack/search.h"
+#include "fit/search.h"
 #include "test/pack/random_cluster.h"
 
-namespace coppice::pack {
+namespace coppice::fit {
 namespace {
 
 using cluster::kNone;
@@ -30,7 +30,7 @@ class NaiveSearch {
       const NodeIndex node = order[at];
       if (node == accept.except) continue;
       if (accept.allowed != nullptr && (*accept.allowed)[node] == 0) continue;
-      if (snapshot_.node_shape(node).unschedulable) continue;
+      if (!accept.cordoned && snapshot_.node_shape(node).unschedulable) continue;
       if (!test::TheFilters().Ask(snapshot_, pod).Check(node).yes()) continue;
       last_ = at;
       return node;
@@ -118,15 +118,18 @@ class History {
       accept.allowed = &allowed;
     }
     if (rng_.Chance(0.2)) accept.except = AnyNode();
+    accept.cordoned = rng_.Chance(0.3);
     if (rng_.Chance(0.2)) accept.from_position = rng_.Below(snapshot_.nodes().size() + 1);
     for (uint64_t i = 0; i <= rng_.Below(6); ++i) {
       const PodIndex pod = snapshot_.AddPod(object);
       const NodeIndex expected = naive_.Find(pod, accept);
       ASSERT_EQ(search_.Find(pod, accept), expected);
+      const NodeSet all = search_.FindAll(pod, {.cordoned = true});
       for (const NodeIndex node : snapshot_.nodes()) {
         const bool fits = test::TheFilters().Ask(snapshot_, pod).Check(node).yes();
         ASSERT_EQ(search_.Check(pod, node).yes(), fits);
         ASSERT_EQ(search_.Fits(pod, node), fits);
+        ASSERT_EQ(all.Has(node), fits);
       }
       if (expected == kNone) break;
       if (rng_.Chance(0.9)) snapshot_.Place(pod, expected);
@@ -135,7 +138,7 @@ class History {
 
   SeededRng rng_;
   Snapshot snapshot_;
-  pack::Search search_;
+  fit::Search search_;
   NaiveSearch naive_;
 };
 
@@ -149,4 +152,4 @@ TEST(SearchRandomTest, FindsWhatAskingEveryNodeFinds) {
 }
 
 }  // namespace
-}  // namespace coppice::pack
+}  // namespace coppice::fit

@@ -11,7 +11,7 @@
 #include "app/main.h"
 #include "app/plugins.h"
 #include "app/real_cluster.h"
-#include "app/restart_memory.h"
+#include "autoscale/restart_memory.h"
 #include "base/boot_time.h"
 #include "base/strings.h"
 #include "cloud/fake_node_groups.h"
@@ -176,8 +176,8 @@ TEST_P(ProcessEndTest, ASignalWaitsForTheCallAndThenGivesTheLeaseAway) {
   // What the last pass knew, and later than the signal: the pass under way was finished.
   const Json map = api_.Get(kMaps, "cluster-autoscaler-status", "kube-system");
   ASSERT_FALSE(map.is_null());
-  const auto memory =
-      app::ParseMemory(map["metadata"]["annotations"].value(app::kMemoryAnnotation, ""));
+  const auto memory = autoscale::ParseMemory(
+      map["metadata"]["annotations"].value(autoscale::kMemoryAnnotation, ""));
   ASSERT_TRUE(memory.ok()) << memory.status().message();
   EXPECT_GE(memory->written, signalled - seconds(1)) << child_->output();
 }

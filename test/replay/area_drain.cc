@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "autoscale/drain_rules.h"
+#include "autoscale/drain_options.h"
 #include "base/go_duration.h"
+#include "drain/rules.h"
 #include "test/replay/objects.h"
 #include "test/replay/replay.h"
 #include "wire/time_text.h"
@@ -28,11 +29,12 @@ void Compare(const Json& expect, const char* key, const Json& ours, Report& repo
   if (expect.at(key) != ours) report.Differs(key, expect.at(key).dump(), ours.dump());
 }
 
-autoscale::DrainOptions ReadOptions(const Json& options) {
+drain::RuleOptions ReadOptions(const Json& options) {
   auto timeout =
       ParseGoDuration(options.at("blocking-system-pod-distruption-timeout").get<std::string>());
   if (!timeout.ok()) throw std::runtime_error(timeout.status().ToString());
-  return {.skip_nodes_with_system_pods = options.at("skip-nodes-with-system-pods"),
+  return {.annotation_prefix = std::string(autoscale::kAnnotationPrefix),
+          .skip_nodes_with_system_pods = options.at("skip-nodes-with-system-pods"),
           .skip_nodes_with_local_storage = options.at("skip-nodes-with-local-storage"),
           .skip_nodes_with_custom_controller_pods =
               options.at("skip-nodes-with-custom-controller-pods"),
@@ -40,8 +42,8 @@ autoscale::DrainOptions ReadOptions(const Json& options) {
           .blocking_system_pod_timeout = *timeout};
 }
 
-autoscale::ListedControllers ReadControllers(const Json& c) {
-  autoscale::ListedControllers all;
+drain::ListedControllers ReadControllers(const Json& c) {
+  drain::ListedControllers all;
   for (const auto& o : Objects<model::ReplicationController>(c, "replicationControllers")) {
     all.Add("ReplicationController", o.metadata, o.spec.replicas);
   }
@@ -55,9 +57,9 @@ autoscale::ListedControllers ReadControllers(const Json& c) {
   return all;
 }
 
-std::string Alone(const model::Pod& pod, const std::vector<autoscale::DrainRule>& rules,
-                  const autoscale::DrainContext& context) {
-  const autoscale::PodsToMove moves = autoscale::FindPodsToMove(rules, {&pod}, context);
+std::string Alone(const model::Pod& pod, const std::vector<drain::Rule>& rules,
+                  const drain::Context& context) {
+  const drain::PodsToMove moves = drain::FindPodsToMove(rules, {&pod}, context);
   if (moves.blocking != nullptr) return "block:" + std::string(ToString(moves.blocked_by.reason));
   if (!moves.movable.empty()) return "move";
   if (!moves.daemon_set.empty()) return "daemonset";
@@ -74,13 +76,13 @@ void drain(const Json& c, Report& report) {
   for (auto& pdb : Objects<model::PodDisruptionBudget>(c, "podDisruptionBudgets")) {
     pdbs.push_back(std::make_shared<const model::PodDisruptionBudget>(std::move(pdb)));
   }
-  const auto budgets = autoscale::PdbTracker::Create(pdbs);
+  const auto budgets = drain::PdbTracker::Create(pdbs);
   if (!budgets.ok()) return report.Unreadable(budgets.status().ToString());
   const auto controllers = ReadControllers(c);
   const bool listed = c.at("options").at("listersAvailable");
-  const autoscale::DrainContext context{
+  const drain::Context context{
       .budgets = *budgets, .controllers = listed ? &controllers : nullptr, .now = *now};
-  const auto rules = autoscale::DefaultDrainRules(ReadOptions(c.at("options")));
+  const auto rules = drain::DefaultRules(ReadOptions(c.at("options")));
 
   const auto pods = Objects<model::Pod>(c, "pods");
   std::vector<const model::Pod*> on_node;
@@ -89,7 +91,7 @@ void drain(const Json& c, Report& report) {
     on_node.push_back(&pod);
     per_pod.push_back({{"pod", NameOf(pod)}, {"outcome", Alone(pod, rules, context)}});
   }
-  const autoscale::PodsToMove moves = autoscale::FindPodsToMove(rules, on_node, context);
+  const drain::PodsToMove moves = drain::FindPodsToMove(rules, on_node, context);
 
   Compare(expect, "podsToMove", Names(moves.movable), report);
   Compare(expect, "daemonSetPods", Names(moves.daemon_set), report);

@@ -32,7 +32,7 @@ void estimate(const Json& c, Report& report) {
       world.UpsertPod(std::make_shared<const model::Pod>(std::move(pod)));
     }
   }
-  std::vector<pack::PendingPod> pending;
+  std::vector<fit::PendingPod> pending;
   std::map<const model::Pod*, size_t> entry_of;
   const Json& groups = c.at("podGroups");
   for (size_t k = 0; k < groups.size(); ++k) {
@@ -46,7 +46,7 @@ void estimate(const Json& c, Report& report) {
       pending.push_back({std::move(pod), index});
     }
   }
-  const std::vector<pack::PodKind> kinds = pack::GroupEquivalent(pending);
+  const std::vector<pack::PodKind> kinds = fit::GroupEquivalent(pending);
   std::vector<const pack::PodKind*> kind_pointers;
   std::vector<size_t> sizes;
   for (const pack::PodKind& kind : kinds) {
@@ -69,13 +69,13 @@ void estimate(const Json& c, Report& report) {
   allowed.current_nodes = limits.value("currentNodes", 0);
 
   FakeClock clock;
-  pack::Search search(world.snapshot(), TheFilters());
+  fit::Search search(world.snapshot(), TheFilters());
   pack::Estimator estimator(search, clock, {.fast_path = c.value("fastpath", false)});
   pack::Estimate ours = estimator.Run(kind_pointers, node_template, allowed);
 
   std::vector<int> per_group(groups.size(), 0);
   std::vector<std::string> names;
-  for (const pack::PendingPod* pod : ours.pods) {
+  for (const fit::PendingPod* pod : ours.pods) {
     ++per_group[entry_of[pod->pod.get()]];
     names.push_back(pod->pod->metadata.name);
   }

@@ -14,8 +14,8 @@
 
 #include "cluster/snapshot.h"
 #include "fit/chain.h"
-#include "fit/find.h"
 #include "fit/scheduler_config.h"
+#include "fit/search.h"
 #include "test/replay/parts.h"
 #include "test/replay/replay.h"
 #include "wire/wire.h"
@@ -91,7 +91,9 @@ bool Same(const Json& theirs, const model::Verdict& ours, bool prefilter) {
 class Case {
  public:
   Case(const Json& c, Report& report)
-      : report_(report), chain_(ChainFor(c.value("config", std::string()))) {
+      : report_(report),
+        chain_(ChainFor(c.value("config", std::string()))),
+        search_(snapshot_, *chain_) {
     if (c.contains("objects")) ReadObjects(c["objects"]);
     for (const auto& node : c.at("nodes")) AddNode(node);
     if (c.contains("pods")) {
@@ -111,25 +113,24 @@ class Case {
 
  private:
   template <class T>
-  void ReadTable(const Json& objects, const char* key, cluster::ObjectTable<T>& table) {
+  void ReadStore(const Json& objects, const char* key, cluster::ObjectStore<T>& store) {
     if (!objects.contains(key)) return;
-    for (const auto& json : objects[key]) table.Upsert(Read<T>(json));
+    for (const auto& json : objects[key]) store.Upsert(Read<T>(json));
   }
 
   void ReadObjects(const Json& objects) {
-    cluster::Facts& facts = snapshot_.facts();
-    ReadTable(objects, "namespaces", facts.namespaces);
-    ReadTable(objects, "pvcs", facts.claims);
-    ReadTable(objects, "pvs", facts.volumes);
-    ReadTable(objects, "storageClasses", facts.storage_classes);
-    ReadTable(objects, "csiNodes", facts.csi_nodes);
-    ReadTable(objects, "csiDrivers", facts.csi_drivers);
-    ReadTable(objects, "csiStorageCapacities", facts.storage_capacities);
-    ReadTable(objects, "volumeAttachments", facts.volume_attachments);
-    ReadTable(objects, "services", facts.services);
-    ReadTable(objects, "replicaSets", facts.replica_sets);
-    ReadTable(objects, "statefulSets", facts.stateful_sets);
-    ReadTable(objects, "replicationControllers", facts.replication_controllers);
+    ReadStore(objects, "namespaces", facts_.namespaces);
+    ReadStore(objects, "pvcs", facts_.claims);
+    ReadStore(objects, "pvs", facts_.volumes);
+    ReadStore(objects, "storageClasses", facts_.storage_classes);
+    ReadStore(objects, "csiNodes", facts_.csi_nodes);
+    ReadStore(objects, "csiDrivers", facts_.csi_drivers);
+    ReadStore(objects, "csiStorageCapacities", facts_.storage_capacities);
+    ReadStore(objects, "volumeAttachments", facts_.volume_attachments);
+    ReadStore(objects, "services", facts_.services);
+    ReadStore(objects, "replicaSets", facts_.replica_sets);
+    ReadStore(objects, "statefulSets", facts_.stateful_sets);
+    ReadStore(objects, "replicationControllers", facts_.replication_controllers);
   }
 
   void AddNode(const Json& json) {
@@ -184,7 +185,7 @@ class Case {
     {
       const fit::Question question = chain_->Ask(snapshot_, pod);
       Compare(question, expect, where);
-      CheckFinding(question, where);
+      CheckFinding(question, pod, where);
     }
     snapshot_.RemovePod(pod);
   }
@@ -217,10 +218,13 @@ class Case {
     }
   }
 
-  // The fast ways of asking must agree with the verdicts, from any start.
-  void CheckFinding(const fit::Question& question, const std::string& where) {
+  // The search must agree with the verdicts, from any start: one that remembers what it was told in
+  // earlier steps, and one that knows nothing yet.
+  void CheckFinding(const fit::Question& question, PodIndex pod, const std::string& where) {
     const auto nodes = snapshot_.nodes();
-    const fit::NodeSet all = fit::FindAll(question, snapshot_);
+    const fit::Accept every_node{.cordoned = true};
+    fit::Search fresh(snapshot_, *chain_);
+    const fit::NodeSet all = fresh.FindAll(pod, every_node);
     for (size_t start = 0; start < nodes.size(); ++start) {
       size_t at = start;
       size_t tried = 0;
@@ -229,7 +233,8 @@ class Case {
         ++tried;
       }
       const NodeIndex expected = tried == nodes.size() ? cluster::kNone : nodes[at];
-      if (fit::FindAny(question, snapshot_, {.start = start}).node != expected) {
+      search_.MoveTo(start + nodes.size() - 1);
+      if (search_.Find(pod, every_node) != expected) {
         report_.Differs(where + ", any node from " + std::to_string(start), "the chain's",
                         "another");
       }
@@ -242,7 +247,9 @@ class Case {
 
   Report& report_;
   std::shared_ptr<const fit::Chain> chain_;
-  cluster::Snapshot snapshot_;
+  cluster::Facts facts_;
+  cluster::Snapshot snapshot_{facts_};
+  fit::Search search_;
   std::string where_ = "the initial state";
 };
 

@@ -37,15 +37,12 @@ CaseCluster::CaseCluster(cluster::World& world, CaseGroups& groups, const Json& 
       stuck_(Names(c, "evictionStuck")) {
   for (auto& node : Objects<model::Node>(c, "nodes")) world_.UpsertNode(Shared(std::move(node)));
   for (auto& pod : Objects<model::Pod>(c, "pods")) world_.UpsertPod(Shared(std::move(pod)));
-  for (auto& o : Objects<model::DaemonSet>(c, "daemonSets"))
-    world_.daemon_sets.Upsert(Shared(std::move(o)));
-  for (auto& o : Objects<model::ReplicaSet>(c, "replicaSets"))
-    world_.replica_sets.Upsert(Shared(std::move(o)));
+  for (auto& o : Objects<model::DaemonSet>(c, "daemonSets")) world_.Upsert(Shared(std::move(o)));
+  for (auto& o : Objects<model::ReplicaSet>(c, "replicaSets")) world_.Upsert(Shared(std::move(o)));
   for (auto& o : Objects<model::PodDisruptionBudget>(c, "podDisruptionBudgets")) {
-    world_.budgets.Upsert(Shared(std::move(o)));
+    world_.Upsert(Shared(std::move(o)));
   }
-  for (auto& o : Objects<model::ConfigMap>(c, "configMaps"))
-    world_.config_maps.Upsert(Shared(std::move(o)));
+  for (auto& o : Objects<model::ConfigMap>(c, "configMaps")) world_.Upsert(Shared(std::move(o)));
 }
 
 void CaseCluster::Apply(const Json& change) {
@@ -100,10 +97,10 @@ void CaseCluster::Apply(const Json& change) {
   } else if (op == "setDeleteError") {
     groups_.at(group()).delete_error = change.value("message", "");
   } else if (op == "setPdbAllowed") {
-    model::PodDisruptionBudget budget =
-        *world_.budgets.Find(change.value("namespace", "default"), name());
+    model::PodDisruptionBudget budget = *world_.objects<model::PodDisruptionBudget>().Find(
+        change.value("namespace", "default"), name());
     budget.status.disruptions_allowed = change.at("allowed");
-    world_.budgets.Upsert(Shared(std::move(budget)));
+    world_.Upsert(Shared(std::move(budget)));
   } else {
     throw std::runtime_error("unknown change " + op);
   }

@@ -8,6 +8,7 @@
 
 #include "autoscale/engine.h"
 #include "autoscale/flags.h"
+#include "autoscale/view.h"
 #include "base/fake_clock.h"
 #include "test/replay/case_cluster.h"
 #include "test/replay/case_groups.h"
@@ -263,8 +264,7 @@ void ReplayLoops(const Json& c, Report& report) {
         std::chrono::duration_cast<std::chrono::milliseconds>(clock.Now() - start).count() / 1000;
     calls.push_back(std::move(call));
   };
-  cluster::World world(
-      [options](const model::Pod& pod) { return autoscale::Engine::Counts(options, pod); });
+  cluster::World world(autoscale::ViewOf(options));
   CaseGroups groups(c.at("groups"), record);
   CaseCluster api(world, groups, c, record);
   autoscale::CloudCalls cloud(groups, workers, executor);

@@ -3,8 +3,10 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -19,6 +21,8 @@ std::map<std::string, Area> Areas();  // generated from the area_*.cc files
 namespace {
 
 constexpr int kPrintedDifferences = 20;
+
+std::string case_folder = ".";  // of the file that is being read
 
 struct Tally {
   int cases = 0;
@@ -53,6 +57,8 @@ void RunCase(const Area& area, const std::string& text, int line, Tally& tally) 
 
 // zlib reads plain files too. Lines may be megabytes long.
 bool RunFile(const Area& area, const char* path, Tally& tally) {
+  case_folder = std::filesystem::path(path).parent_path().string();
+  if (case_folder.empty()) case_folder = ".";
   gzFile file = gzopen(path, "rb");
   if (file == nullptr) {
     std::fprintf(stderr, "%s: cannot be opened\n", path);
@@ -79,10 +85,13 @@ bool RunFile(const Area& area, const char* path, Tally& tally) {
 
 int Main(int argc, char** argv) {
   const auto areas = Areas();
-  const auto area = argc > 1 ? areas.find(argv[1]) : areas.end();
+  // Areas are spoken with dashes, their recordings' names have underscores: both are understood.
+  std::string name = argc > 1 ? argv[1] : "";
+  std::ranges::replace(name, '_', '-');
+  const auto area = areas.find(name);
   if (area == areas.end() || argc < 3) {
     std::fprintf(stderr, "usage: coppice-replay AREA FILE...\nareas:");
-    for (const auto& [name, judge] : areas) std::fprintf(stderr, " %s", name.c_str());
+    for (const auto& [known, judge] : areas) std::fprintf(stderr, " %s", known.c_str());
     std::fprintf(stderr, "\n");
     return 2;
   }
@@ -94,6 +103,9 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
+
+std::string CaseFolder() { return case_folder; }
+
 }  // namespace coppice::replay
 
 int main(int argc, char** argv) { return coppice::replay::Main(argc, argv); }

@@ -32,4 +32,7 @@ class Report {
   std::string_view text;
 };
 
+// The folder of the file that is being replayed: some recordings refer to others beside them.
+std::string CaseFolder();
+
 }  // namespace coppice::replay

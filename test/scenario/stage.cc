@@ -121,7 +121,7 @@ Status Stage::Do(const Line& line) {
     for (size_t at = text.find("\\n"); at != std::string::npos; at = text.find("\\n"))
       text.replace(at, 2, "\n");
     map.data[line.word(2)] = text;
-    model_->cluster.Upsert(&cluster::World::config_maps, std::move(map));
+    model_->cluster.Upsert(std::move(map));
     return Status::Ok();
   }
   if (verb == "at") return MoveTo(line.word(1));
@@ -131,13 +131,13 @@ Status Stage::Do(const Line& line) {
     auto parsed = TRY(autoscale::ParseFlags(flags_));
     scan_ = parsed.options.scan_interval;
     model_->agenda.RunDue();
-    numbers_ = std::make_unique<app::AutoscalerMetrics>(metrics_, parsed);
-    host_ = TRY(app::ModelHost::Create({.model = *model_,
-                                        .clock = clock_,
-                                        .plugins = plugins_,
-                                        .flags = std::move(parsed),
-                                        .log = log_,
-                                        .metrics = metrics_}));
+    numbers_ = std::make_unique<autoscale::AutoscalerMetrics>(metrics_, parsed);
+    host_ = TRY(whatif::ModelHost::Create({.model = *model_,
+                                           .clock = clock_,
+                                           .plugins = plugins_,
+                                           .flags = std::move(parsed),
+                                           .log = log_,
+                                           .metrics = metrics_}));
   }
   if (verb == "pass") {
     bought_.clear(), removed_.clear(), evicted_.clear(), events_.clear(), deleted_machines_.clear();

@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "app/autoscaler_metrics.h"
-#include "app/model_host.h"
+#include "app/plugins.h"
+#include "autoscale/autoscaler_metrics.h"
 #include "base/fake_clock.h"
 #include "sim/model.h"
 #include "test/scenario/script.h"
+#include "whatif/model_host.h"
 
 namespace coppice::scenario {
 
@@ -72,8 +73,8 @@ class Stage {
   Duration list_lag_{};
 
   std::unique_ptr<sim::Model> model_;
-  std::unique_ptr<app::ModelHost> host_;
-  std::unique_ptr<app::AutoscalerMetrics> numbers_;
+  std::unique_ptr<whatif::ModelHost> host_;
+  std::unique_ptr<autoscale::AutoscalerMetrics> numbers_;
   Duration scan_ = std::chrono::seconds(10);
 
   // What the cloud and the API server have been told, by group or workload.

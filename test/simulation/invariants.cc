@@ -230,7 +230,7 @@ bool Invariants::EverybodyFits() const {
   });
 }
 
-void Invariants::CheckReasons(const report::PassReport& pass, const app::ModelHost& host) {
+void Invariants::CheckReasons(const report::PassReport& pass, const whatif::ModelHost& host) {
   const report::ScaleUp& up = pass.scale_up;
   std::set<std::string> spoken_of;
   const auto listen = [&](const report::ScaleUp& round) {
@@ -320,7 +320,7 @@ void Invariants::CheckOrphans() {
   known_ = std::move(machines);
 }
 
-void Invariants::AfterPass(const report::PassReport& pass, const app::ModelHost& host) {
+void Invariants::AfterPass(const report::PassReport& pass, const whatif::ModelHost& host) {
   CheckOrphans();  // first: it sees what has failed and what is lost
   for (const sim::NodePtr& node : model_.cluster.objects().Nodes()) {
     const auto machine = known_.find(node->spec.provider_id);

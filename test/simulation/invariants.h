@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
-#include "app/model_host.h"
 #include "report/pass_report.h"
 #include "sim/model.h"
+#include "whatif/model_host.h"
 
 namespace coppice::simulation {
 
@@ -34,7 +34,7 @@ class Invariants {
   Invariants(sim::Model& model, autoscale::Options options, Broken broken);
 
   // After each pass. `stale`: the engine knew that its view was old.
-  void AfterPass(const report::PassReport& pass, const app::ModelHost& host);
+  void AfterPass(const report::PassReport& pass, const whatif::ModelHost& host);
   // The surroundings got worse: what was ordered before may not be enough any more.
   void SupplyShrank() { ++epoch_; }
 
@@ -45,7 +45,7 @@ class Invariants {
   void Created(const cloud::Machine& machine);
   void Deleted(const cloud::ProviderId& id);
   void CheckDoubleOrders(const report::PassReport& pass);
-  void CheckReasons(const report::PassReport& pass, const app::ModelHost& host);
+  void CheckReasons(const report::PassReport& pass, const whatif::ModelHost& host);
   void CheckOrphans();
   const cloud::GroupConfig* GroupOf(const cloud::Machine& machine) const;
 

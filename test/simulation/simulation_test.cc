@@ -12,14 +12,15 @@
 #include <deque>
 
 #include "app/commands/run_account.h"
-#include "app/model_host.h"
-#include "app/open_cloud.h"
+#include "app/plugins.h"
 #include "base/strings.h"
+#include "provider/open_cloud.h"
 #include "sim/faults.h"
 #include "sim/load.h"
 #include "test/simulation/invariants.h"
 #include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
+#include "whatif/model_host.h"
 
 namespace coppice::simulation {
 namespace {
@@ -65,13 +66,13 @@ class Life {
       for (int i = 0; i < group.min_size; ++i)
         CHECK(model_->AddNode(group.name, fmt::format("{}-{}", group.name, i), clock_.Now()).ok());
     }
-    host_ = MUST(app::ModelHost::Create({.model = *model_,
-                                         .clock = clock_,
-                                         .plugins = ThePlugins(),
-                                         .flags = *parsed,
-                                         .seed = seed,
-                                         .log = log_,
-                                         .metrics = metrics_}));
+    host_ = MUST(whatif::ModelHost::Create({.model = *model_,
+                                            .clock = clock_,
+                                            .plugins = ThePlugins(),
+                                            .flags = *parsed,
+                                            .seed = seed,
+                                            .log = log_,
+                                            .metrics = metrics_}));
     account_ =
         std::make_unique<app::RunAccount>(*model_, [this](const std::string& line) { Note(line); });
     invariants_ = std::make_unique<Invariants>(
@@ -158,7 +159,7 @@ class Life {
   size_t nodes() const { return model_->machines.joined(); }
   Duration longest_wait() const { return longest_wait_; }
   sim::Model& model() { return *model_; }
-  app::ModelHost& host() { return *host_; }
+  whatif::ModelHost& host() { return *host_; }
 
  private:
   void Note(std::string line) {
@@ -232,7 +233,7 @@ class Life {
   std::vector<std::string> broken_;
   std::vector<std::string> still_ill_;
   std::unique_ptr<sim::Model> model_;
-  std::unique_ptr<app::ModelHost> host_;
+  std::unique_ptr<whatif::ModelHost> host_;
   std::unique_ptr<app::RunAccount> account_;
   std::unique_ptr<Invariants> invariants_;
   std::unique_ptr<sim::Load> load_;

@@ -1,4 +1,4 @@
-// An API server of a hundred lines, for the faults that a real one rarely shows: objects by path,
+// A small API server, for the faults that a real one rarely shows: objects by path,
 // versions, lists in pages, watches with history, conflicts, and scripted refusals. JSON only.
 //
 // The handler runs on the server's thread; everything here takes the lock.
@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -226,23 +227,20 @@ class FakeApiServer {
     if (request.method == "POST" && target.sub == "eviction") {
       if (it == objects.end()) return Refused(404, "NotFound");
       const Json eviction = Json::parse(request.body, nullptr, false);
-      const std::string is = it->second["metadata"].value("uid", "");
-      const Json::json_pointer wanted("/deleteOptions/preconditions/uid");
-      if (eviction.is_object() && eviction.contains(wanted) && eviction[wanted] != is) {
-        Json conflict = {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Failure"}};
-        conflict["reason"] = "Conflict";
-        conflict["code"] = 409;
-        conflict["message"] =
-            "Operation cannot be fulfilled on pods \"" + target.name +
-            "\": Precondition failed: UID in precondition: " + eviction[wanted].get<std::string>() +
-            ", UID in object meta: " + is;
-        return Answer(409, conflict);
-      }
+      if (const auto other = OtherUid(eviction, "/deleteOptions/preconditions/uid", it->second))
+        return *other;
       Erase(target.collection, key);
       return Answer(201, {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Success"}});
     }
+    if (request.method == "POST" && target.sub == "binding") {
+      return it == objects.end() ? Refused(404, "NotFound") : Bind(request, target, it->second);
+    }
     Json body = Json::parse(request.body.empty() ? "{}" : request.body, nullptr, false);
     if (request.method == "POST") {
+      if (!body["metadata"].contains("name") && body["metadata"].contains("generateName")) {
+        body["metadata"]["name"] =
+            body["metadata"]["generateName"].get<std::string>() + std::to_string(version_ + 1);
+      }
       const std::string new_key = target.namespace_ + "/" + body["metadata"].value("name", "");
       if (objects.contains(new_key)) return Refused(409, "AlreadyExists");
       Store(target.collection, new_key, body);
@@ -258,14 +256,75 @@ class FakeApiServer {
       Store(target.collection, key, body);
       return Answer(200, objects[key]);
     }
-    if (request.method == "PATCH") {
-      Json merged = it->second;
-      merged.merge_patch(body);
-      Store(target.collection, key, merged);
+    if (request.method == "PATCH") return Patch(target, body, it->second);
+    if (const auto other = OtherUid(body, "/preconditions/uid", it->second)) return *other;
+    if (HasFinalizers(it->second)) {
+      Json going = it->second;
+      going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+      Store(target.collection, key, std::move(going));
       return Answer(200, objects[key]);
     }
     Erase(target.collection, key);
     return Answer(200, {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Success"}});
+  }
+
+  // What the server says if the object is not the one that was meant.
+  static std::optional<net::ServerResponse> OtherUid(const Json& body, const char* where,
+                                                     const Json& object) {
+    const Json::json_pointer wanted(where);
+    const std::string is = object["metadata"].value("uid", "");
+    if (!body.is_object() || !body.contains(wanted) || body[wanted] == is) return std::nullopt;
+    Json conflict = {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Failure"}};
+    conflict["reason"] = "Conflict";
+    conflict["code"] = 409;
+    conflict["message"] =
+        "Operation cannot be fulfilled: Precondition failed: UID in precondition: " +
+        body[wanted].get<std::string>() + ", UID in object meta: " + is;
+    return Answer(409, conflict);
+  }
+  static bool HasFinalizers(const Json& object) {
+    const Json::json_pointer at("/metadata/finalizers");
+    return object.contains(at) && !object[at].empty();
+  }
+
+  net::ServerResponse Bind(const net::ServerRequest& request, const Target& target, Json pod) {
+    const Json binding = Json::parse(request.body, nullptr, false);
+    if (const auto other = OtherUid(binding, "/metadata/uid", pod)) return *other;
+    if (!pod["spec"].value("nodeName", "").empty()) return Refused(409, "Conflict");
+    pod["spec"]["nodeName"] = binding["target"]["name"];
+    if (binding["metadata"].contains("annotations"))
+      pod["metadata"]["annotations"].update(binding["metadata"]["annotations"]);
+    Store(target.collection, target.namespace_ + "/" + target.name, std::move(pod));
+    return Answer(201, {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Success"}});
+  }
+
+  // Status and the rest are written through doors of their own.
+  net::ServerResponse Patch(const Target& target, Json body, const Json& object) {
+    const Json& metadata = body.contains("metadata") ? body["metadata"] : Json::object();
+    if (metadata.contains("uid") && metadata["uid"] != object["metadata"]["uid"]) {
+      Json invalid = {{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Failure"}};
+      invalid["reason"] = "Invalid";
+      invalid["code"] = 422;
+      invalid["message"] = "metadata.uid: Invalid value: field is immutable";
+      return Answer(422, invalid);
+    }
+    if (metadata.contains("resourceVersion") &&
+        metadata["resourceVersion"] != object["metadata"]["resourceVersion"])
+      return Refused(409, "Conflict");
+    Json merged = object;
+    if (target.sub == "status") {
+      if (body.contains("status")) merged["status"].merge_patch(body["status"]);
+    } else {
+      body.erase("status");
+      merged.merge_patch(body);
+    }
+    const std::string key = target.namespace_ + "/" + target.name;
+    if (merged["metadata"].contains("deletionTimestamp") && !HasFinalizers(merged)) {
+      Erase(target.collection, key);
+      return Answer(200, merged);
+    }
+    Store(target.collection, key, std::move(merged));
+    return Answer(200, objects_[target.collection][key]);
   }
 
   net::ServerResponse List(const net::ServerRequest& request, const std::string& collection) {

@@ -27,7 +27,7 @@ class FilterWorld {
     filter_ = MUST(registry.Make(name, fit::SchedulerConfig()));
   }
 
-  cluster::Facts& facts() { return snapshot.facts(); }
+  cluster::Facts& facts() { return facts_; }
 
   void AddNode(std::string name, model::Labels labels = {}) {
     model::Node node;
@@ -50,7 +50,12 @@ class FilterWorld {
 
   // Of the last refusal that Ask has seen.
   model::Verdict last_refusal = model::Verdict::Yes();
-  cluster::Snapshot snapshot;
+
+ private:
+  cluster::Facts facts_;
+
+ public:
+  cluster::Snapshot snapshot{facts_};
 
  private:
   std::string Shown(const model::Verdict& verdict) {

@@ -33,7 +33,7 @@ class ProcessorWorld {
             .forget_unneeded = [this] { unneeded_forgotten = true; },
             .extra = extra};
   }
-  static pack::PendingPod Pod(std::string namespace_, std::string name) {
+  static fit::PendingPod Pod(std::string namespace_, std::string name) {
     auto pod = std::make_shared<model::Pod>();
     pod->metadata.namespace_ = std::move(namespace_);
     pod->metadata.name = std::move(name);

@@ -52,9 +52,8 @@ Attributes Queues::Make(const QueueInfo& queue) const {
 }
 
 void Queues::UpdateShare(Attributes& attributes) {
-  attributes.share = attributes.deserved.IsEmpty()
-                         ? 1
-                         : DominantShare(attributes.allocated, attributes.deserved);
+  attributes.share =
+      attributes.deserved.IsEmpty() ? 1 : DominantShare(attributes.allocated, attributes.deserved);
 }
 
 bool Queues::BuildFlat(const Session& session) {

@@ -50,7 +50,8 @@ class Gang final : public Plugin,
 
   std::optional<Invalid> ValidateJob(const Job& job) override {
     if (!job.RolesValid()) {
-      return Invalid{"NotEnoughPodsOfTask", "Not enough valid pods of each task for gang-scheduling"};
+      return Invalid{"NotEnoughPodsOfTask",
+                     "Not enough valid pods of each task for gang-scheduling"};
     }
     if (!job.SubJobsValid()) {
       return Invalid{"NotEnoughPodsOfTask",
@@ -96,9 +97,7 @@ class Gang final : public Plugin,
   int JobPipelinedVote(const Job& job) override {
     return job.RolesPipelined() && job.SubJobsPipelined() && job.IsPipelined() ? 1 : -1;
   }
-  int SubJobPipelinedVote(const SubJob& sub_job) override {
-    return sub_job.IsPipelined() ? 1 : -1;
-  }
+  int SubJobPipelinedVote(const SubJob& sub_job) override { return sub_job.IsPipelined() ? 1 : -1; }
   bool IsJobStarving(const Job& job) override { return job.IsStarving(); }
 
   void Close(Session& session) override {
@@ -115,10 +114,9 @@ class Gang final : public Plugin,
       } else {
         condition.type = "Unschedulable";
         condition.reason = "NotEnoughResources";
-        condition.message =
-            fmt::format("{}/{} tasks in gang unschedulable: {}",
-                        job->min_available - Schedulable(*job), job->tasks.size(),
-                        job->FitErrorText());
+        condition.message = fmt::format("{}/{} tasks in gang unschedulable: {}",
+                                        job->min_available - Schedulable(*job), job->tasks.size(),
+                                        job->FitErrorText());
       }
       session.SetGroupCondition(*job, std::move(condition));
     }

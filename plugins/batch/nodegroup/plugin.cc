@@ -124,8 +124,7 @@ class NodeGroup final : public Plugin, public Predicate, public NodeOrder, publi
     return nullptr;
   }
 
-  double PreferredScore(const std::vector<std::string>& preferred,
-                        const std::string& group) const {
+  double PreferredScore(const std::vector<std::string>& preferred, const std::string& group) const {
     if (!ordered_) return Contains(preferred, group) ? kBaseScore / 2 : 0;
     // The last place counts where a name stands twice, and names that stand twice count once.
     const auto last = std::ranges::find(preferred.rbegin(), preferred.rend(), group);

@@ -7,6 +7,7 @@
 
 #include "batch/plugin.h"
 #include "batch/session.h"
+#include "fit/node_set.h"
 #include "fit/score.h"
 #include "fit/score_pods.h"
 #include "model/resources.h"
@@ -35,11 +36,17 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
     for (const Task& task : session.tasks()) {
       const auto& affinity = task.pod->spec.affinity;
       some_prefer_pods_ |=
-          affinity && ((affinity->pod_affinity && !affinity->pod_affinity->preferred.empty()) ||
-                       (affinity->pod_anti_affinity &&
-                        !affinity->pod_anti_affinity->preferred.empty()));
+          affinity &&
+          ((affinity->pod_affinity && !affinity->pod_affinity->preferred.empty()) ||
+           (affinity->pod_anti_affinity && !affinity->pod_anti_affinity->preferred.empty()));
     }
     for (const NodeInfo* node : session.nodes()) {
+      for (const Task* task : node->tasks) {
+        const auto& affinity = task->pod->spec.affinity;
+        if (affinity && (affinity->pod_affinity || affinity->pod_anti_affinity)) {
+          had_affinity_.Add(node->snapshot_index);
+        }
+      }
       for (const model::Taint& taint : node->object->spec.taints) {
         some_wish_ |= taint.effect == "PreferNoSchedule";
       }
@@ -71,6 +78,7 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
   Status ScoreNodes(const Task& task, std::span<NodeInfo* const> nodes,
                     std::span<double> scores) override {
     ScoreResources(task, nodes, scores);
+    if (BatchNodeOrderScope(task) != Scope::kAnything) return Status::Ok();  // nothing to compare
     std::vector<int64_t> raw(nodes.size());
     if (node_affinity_ != 0) {
       const fit::PreferredNodeAffinity preferred(task.pod->spec);
@@ -90,9 +98,13 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
       AddWeighted(raw, taints_, scores);
     }
     if (pod_affinity_ != 0 && some_prefer_pods_) {
-      const fit::PreferredPodAffinity preferred(session_->view().snapshot(), task.pod_index);
+      // Upstream looks for pods with preferences only where there were some from the start.
+      const fit::PreferredPodAffinity preferred(
+          session_->view().snapshot(), task.pod_index,
+          session_->upstream_exact() ? &had_affinity_ : nullptr);
       if (!preferred.empty()) {
-        for (size_t i = 0; i < nodes.size(); ++i) raw[i] = preferred.Score(nodes[i]->snapshot_index);
+        for (size_t i = 0; i < nodes.size(); ++i)
+          raw[i] = preferred.Score(nodes[i]->snapshot_index);
         fit::NormalizeByRange(raw);
         AddWeighted(raw, pod_affinity_, scores);
       }
@@ -126,8 +138,8 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
     for (uint32_t i = 0; i < entries.size(); ++i) {
       for (const NodeImage& image : entries[i].images) {
         for (const std::string& name : image.names) {
-          auto& [bytes, nodes] = all.try_emplace(name, image.size_bytes, std::set<uint32_t>())
-                                     .first->second;
+          auto& [bytes, nodes] =
+              all.try_emplace(name, image.size_bytes, std::set<uint32_t>()).first->second;
           nodes.insert(i);
           // Upstream counts the nodes that it knew when this one came.
           images_of_[i].try_emplace(name, Image{bytes, nodes.size()});
@@ -148,11 +160,11 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
                       std::span<double> scores) {
     const KubeView& view = session_->view();
     const cluster::ResourceColumns& columns = view.snapshot().resources();
-    const model::NonZeroRequests scoring = model::ScoringRequests(*task.pod);
-    const model::PodRequests asked = model::IncomingRequests(*task.pod);
+    const model::NonZeroRequests& scoring = view.ScoringOf(task);
+    const model::PodRequests& asked = view.snapshot().spec(task.pod_index).requests;
     const int64_t gpus = asked.Extended(kGpu);
-    const bool balances = balanced_ != 0 &&
-                          (asked.cpu_millis != 0 || asked.memory_bytes != 0 || gpus != 0);
+    const bool balances =
+        balanced_ != 0 && (asked.cpu_millis != 0 || asked.memory_bytes != 0 || gpus != 0);
     cluster::ResourceId gpu_column = columns.count();
     for (cluster::ResourceId id = 0; gpus != 0 && id < columns.count(); ++id) {
       if (columns.name(id) == kGpu) gpu_column = id;
@@ -186,13 +198,12 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
     }
   }
 
-  Status ScoreSpread(const Task& task, std::span<NodeInfo* const> nodes,
-                     std::span<double> scores) {
+  Status ScoreSpread(const Task& task, std::span<NodeInfo* const> nodes, std::span<double> scores) {
     if (spread_ == 0 || task.pod->spec.topology_spread_constraints.empty()) return Status::Ok();
     std::vector<cluster::NodeIndex> candidates;
     for (const NodeInfo* node : nodes) candidates.push_back(node->snapshot_index);
-    const auto spread = TRY(fit::SoftSpread::Create(session_->view().snapshot(), task.pod_index,
-                                                    candidates));
+    const auto spread =
+        TRY(fit::SoftSpread::Create(session_->view().snapshot(), task.pod_index, candidates));
     if (!spread.empty()) AddWeighted(spread.scores(), spread_, scores);
     return Status::Ok();
   }
@@ -208,13 +219,12 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
   Session* session_ = nullptr;
   bool some_prefer_pods_ = false;
   bool some_wish_ = false;
+  fit::NodeSet had_affinity_;  // nodes with a pod that has affinity, when the session opened
   std::vector<std::map<std::string, Image>> images_of_;  // by NodeInfo::index; none at all: empty
 };
 
 }  // namespace
 
-void Register(PluginRegistry& registry) {
-  registry.Add("nodeorder", FactoryOf<NodeOrderPlugin>());
-}
+void Register(PluginRegistry& registry) { registry.Add("nodeorder", FactoryOf<NodeOrderPlugin>()); }
 
 }  // namespace coppice::batch::nodeorder

@@ -1,8 +1,8 @@
 // overcommit: groups are admitted while what they ask for is within the cluster's size times a
 // factor.
 
-#include "batch/admission_text.h"
 #include "batch/plugin.h"
+#include "batch/admission_text.h"
 #include "batch/session.h"
 
 namespace coppice::batch::overcommit {

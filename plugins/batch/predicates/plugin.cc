@@ -6,11 +6,13 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "batch/plugin.h"
 #include "batch/session.h"
+#include "fit/node_set.h"
 
 namespace coppice::batch::predicates {
 namespace {
@@ -34,7 +36,13 @@ constexpr std::array<FilterLine, 10> kFilters{{
     {"VolumeBinding", "predicate.VolumeBindingEnable"},
     {"DynamicResources", ""},
 }};
+constexpr size_t kInterPodAffinity = 4;
 constexpr size_t kVolumeBinding = 8;
+
+bool KeepsOthersOff(const model::Pod& pod) {
+  const auto& affinity = pod.spec.affinity;
+  return affinity && affinity->pod_anti_affinity && !affinity->pod_anti_affinity->required.empty();
+}
 
 int CodeOf(model::VerdictCode code) {
   switch (code) {
@@ -48,10 +56,7 @@ int CodeOf(model::VerdictCode code) {
   return kFitError;
 }
 
-class Predicates final : public Plugin,
-                         public PrePredicate,
-                         public Predicate,
-                         public EventHandler {
+class Predicates final : public Plugin, public PrePredicate, public Predicate, public EventHandler {
  public:
   explicit Predicates(const PluginContext& context) : filters_registry_(context.filters) {
     for (const FilterLine& line : kFilters) {
@@ -71,6 +76,11 @@ class Predicates final : public Plugin,
       filters_.back() = TRY(filters_registry_.Make(kFilters[i].name, config));
     }
     states_.resize(session.tasks().size());
+    for (const NodeInfo* node : session.nodes()) {
+      for (const Task* task : node->tasks) {
+        if (KeepsOthersOff(*task->pod)) had_anti_affinity_.Add(node->snapshot_index);
+      }
+    }
     slots.pre_predicate = this;
     slots.predicate = this;
     session.AddEventHandler(*this);
@@ -80,10 +90,11 @@ class Predicates final : public Plugin,
   Status PrepareTask(Task& task) override {
     State& state = StateOf(task);
     const cluster::Snapshot& snapshot = session_->view().snapshot();
-    const cluster::PodView pod = snapshot.pod(task.pod_index);
     for (size_t i = 0; i < kFilters.size(); ++i) {
       if (!filters_[i]) continue;
-      fit::Preparation prepared = filters_[i]->Prepare(pod, snapshot);
+      std::optional<cluster::ScopedFork> without;
+      if (i == kInterPodAffinity && session_->upstream_exact()) ForgetNewAntiAffinity(without);
+      fit::Preparation prepared = filters_[i]->Prepare(snapshot.pod(task.pod_index), snapshot);
       if (!kFilters[i].prepares) {
         state.prepared[i] = Keep(std::move(prepared));
         continue;
@@ -126,6 +137,17 @@ class Predicates final : public Plugin,
       if (add(CodeOf(verdict.code()), verdict.reason(), kFilters[i].name)) break;
     }
     return refusal;
+  }
+
+  Scope PredicateScope(const Task& task) const override {
+    const State* state = states_[task.index].get();
+    if (!state || !state->is_prepared) return Scope::kAnything;
+    for (size_t i = 0; i < kFilters.size(); ++i) {
+      const Prepared& prepared = state->prepared[i];
+      if (!filters_[i] || (state->skipped >> i & 1) != 0 || !prepared.check) continue;
+      if (!prepared.check->OwnNodeOnly()) return Scope::kAnything;
+    }
+    return Scope::kOwnNode;
   }
 
   // Only in upstream_exact: otherwise the session follows its placements by itself.
@@ -181,6 +203,22 @@ class Predicates final : public Plugin,
     }
   }
 
+  // Upstream looks for anti-affinity of placed pods only on nodes that had some from the start:
+  // what this session has placed elsewhere keeps nobody off.
+  void ForgetNewAntiAffinity(std::optional<cluster::ScopedFork>& fork) {
+    cluster::Snapshot& snapshot = session_->view().snapshot();
+    for (const NodeInfo* node : session_->nodes()) {
+      if (had_anti_affinity_.Has(node->snapshot_index)) continue;
+      for (const Task* task : node->tasks) {
+        if (!KeepsOthersOff(*task->pod) || !session_->view().IsPlaced(*task)) continue;
+        if (!fork) fork.emplace(snapshot);
+        model::Pod tame = *task->pod;
+        tame.spec.affinity->pod_anti_affinity->required.clear();
+        snapshot.UpdatePod(task->pod_index, tame);
+      }
+    }
+  }
+
   void PrepareStable(const Task& task, State& state) {
     const cluster::Snapshot& snapshot = session_->view().snapshot();
     const cluster::PodView pod = snapshot.pod(task.pod_index);
@@ -208,8 +246,9 @@ class Predicates final : public Plugin,
   std::vector<bool> enabled_;
   bool caches_ = false;
   Session* session_ = nullptr;
-  std::vector<std::unique_ptr<fit::Filter>> filters_;      // by place in kFilters; null: off
-  std::vector<std::unique_ptr<State>> states_;             // by Task::index
+  std::vector<std::unique_ptr<fit::Filter>> filters_;  // by place in kFilters; null: off
+  std::vector<std::unique_ptr<State>> states_;         // by Task::index
+  fit::NodeSet had_anti_affinity_;  // nodes with a pod that has some, when the session opened
 };
 
 }  // namespace

@@ -107,8 +107,7 @@ class Proportion final : public Plugin,
     Resource wanted = job.MinResources();
     wanted.Add(own.allocated).Add(own.inqueue);
     (void)wanted.Sub(own.elastic);
-    const Dimensions fits =
-        LessEqualWhereAsked(&wanted, &own.real_capability, &job.MinResources());
+    const Dimensions fits = LessEqualWhereAsked(&wanted, &own.real_capability, &job.MinResources());
     if (fits.yes) return 1;
     session_->RecordGroupEvent(
         job, "Normal", "Unschedulable",
@@ -157,8 +156,8 @@ class Proportion final : public Plugin,
       }
     }
     const std::string& phase = job.group.status.phase;
-    const bool counts = phase == "Inqueue" || (phase == "Running" && job.counts.Allocated() >=
-                                                                         job.group.spec.min_member);
+    const bool counts = phase == "Inqueue" ||
+                        (phase == "Running" && job.counts.Allocated() >= job.group.spec.min_member);
     if (counts && job.HasMinResources()) own.inqueue.Add(job.WithoutGated(job.InqueueResource()));
     own.elastic.Add(job.Elastic());
   }
@@ -192,8 +191,8 @@ class Proportion final : public Plugin,
     own.deserved.CapBy(own.request, Missing::kZero);
     own.deserved = Max(own.deserved, own.guarantee);
     UpdateShare(own);
-    own.met = own.request.LessEqual(own.deserved, Missing::kZero) ||
-              SameAmounts(own.deserved, before);
+    own.met =
+        own.request.LessEqual(own.deserved, Missing::kZero) || SameAmounts(own.deserved, before);
     return ResourceDiff::Of(own.deserved, before, Missing::kZero);
   }
 

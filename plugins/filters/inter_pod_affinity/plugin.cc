@@ -98,9 +98,6 @@ class Neighbours final : public fit::NodeCheck {
     return alive;
   }
 
-  // Somebody placed can open a door to a pod that wants company, never to one that shuns it.
-  bool OnlyTightens() const override { return together_.empty(); }
-
  private:
   static Presence Of(cluster::CounterId id, Counters& counters) {
     return {counters.topology(counters.topology_of(id)).domain_of.data(),
@@ -134,8 +131,8 @@ Result<std::vector<cluster::PodTerm>> Compile(const std::vector<model::PodAffini
     // As v1.36 does it: the namespaces that match are added by name, but the selector stays, and is
     // later asked about no labels at all. So one that no labels satisfy admits every namespace.
     one.all_namespaces = namespaces.Matches({});
-    facts.namespaces.ForEach([&](const model::Namespace& n) {
-      if (namespaces.Matches(n.metadata.labels)) one.namespaces.push_back(n.metadata.name);
+    facts.namespaces.ForEachByName([&](const auto& n) {
+      if (namespaces.Matches(n->metadata.labels)) one.namespaces.push_back(n->metadata.name);
     });
     if (term.namespaces.empty() && !term.namespace_selector)
       one.namespaces.emplace_back(pod.namespace_);

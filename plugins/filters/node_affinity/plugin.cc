@@ -6,7 +6,6 @@
 // narrowed to those names.
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -88,11 +87,6 @@ class SingleNodes final : public fit::NodeCheck {
     if (added_ && !added_->Matches(node.labels, node.name)) return refusals_.added;
     return demand_.Matches(node.labels, node.name) ? model::Verdict::Yes() : refusals_.pod;
   }
-  std::optional<int64_t> Room(cluster::NodeIndex node) const override {
-    return Check(node).yes() ? std::numeric_limits<int64_t>::max() : 0;
-  }
-  bool OnlyTightens() const override { return true; }
-  bool SameForWholeSpec() const override { return true; }
   bool OwnNodeOnly() const override { return true; }
 
  private:

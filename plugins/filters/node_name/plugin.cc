@@ -3,7 +3,6 @@
 // Every node is asked; kube-scheduler does not narrow the search by it, so that a pod that names a
 // cordoned node hears about the cordon from NodeUnschedulable.
 
-#include <limits>
 #include <string_view>
 
 #include "fit/filter.h"
@@ -21,10 +20,6 @@ class OnlyThere final : public fit::NodeCheck {
   model::Verdict Check(cluster::NodeIndex node) const override {
     return node == wanted_ ? model::Verdict::Yes() : refusal_;
   }
-  std::optional<int64_t> Room(cluster::NodeIndex node) const override {
-    return node == wanted_ ? std::numeric_limits<int64_t>::max() : 0;
-  }
-  bool OnlyTightens() const override { return true; }
 
  private:
   cluster::NodeIndex wanted_;  // kNone if there is no such node: then nobody is it

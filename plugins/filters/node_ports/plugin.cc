@@ -38,12 +38,6 @@ class FreePorts final : public fit::NodeCheck {
     return std::ranges::any_of(snapshot_.pods_with_ports_on(node), clashes) ? refusal_
                                                                             : model::Verdict::Yes();
   }
-  // The second pod of a kind clashes with the first.
-  std::optional<int64_t> Room(cluster::NodeIndex node) const override {
-    return Check(node).yes() ? 1 : 0;
-  }
-  bool OnlyTightens() const override { return true; }
-  bool SameForWholeSpec() const override { return true; }
   bool OwnNodeOnly() const override { return true; }
 
  private:

@@ -5,7 +5,6 @@
 // reported, not only the first; one that an empty node would have as well makes the refusal final.
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,23 +56,8 @@ class Enough final : public fit::NodeCheck {
     return alive;
   }
 
-  std::optional<int64_t> Room(cluster::NodeIndex node) const override {
-    int64_t room = std::numeric_limits<int64_t>::max();
-    for (const Need& need : needs_) {
-      const int64_t free = columns_.free(need.resource)[node];
-      if (need.asked > free) return 0;
-      // Amounts below zero, or so large that sums wrap: somebody else's arithmetic, better tried
-      // out.
-      if (need.taken < 0 || need.asked < 0) return std::nullopt;
-      if (need.taken > 0) room = std::min(room, (free - need.asked) / need.taken + 1);
-    }
-    return room;
-  }
-
   // A pod with an amount below zero gives, and sums wrap; neither passes the API server's
   // validation, and a memory that is wrong about such pods for the rest of a batch harms nobody.
-  bool OnlyTightens() const override { return true; }
-  bool SameForWholeSpec() const override { return true; }
   bool OwnNodeOnly() const override { return true; }
   const NeedList* Needs() const override { return &needs_; }
 

@@ -90,19 +90,5 @@ TEST(IgnoredResourcesTest, SomebodyElseLooksAfterThem) {
   EXPECT_FALSE(check(Asking({{"other.com/gpu", "1"}})));
 }
 
-TEST(RoomTest, IsADivision) {
-  test::FilterWorld world(Register, "NodeResourcesFit");
-  model::Node node;
-  node.metadata.name = "n";
-  node.status.allocatable["cpu"] = model::Quantity::FromUnits(2);
-  node.status.allocatable["pods"] = model::Quantity::FromUnits(110);
-  world.AddNode(node);
-  fit::FilterRegistry registry("filter");
-  Register(registry);
-  const auto filter = MUST(registry.Make("NodeResourcesFit", fit::SchedulerConfig()));
-  const auto pod = world.snapshot.AddPod(Asking({{"cpu", "300m"}}));
-  EXPECT_EQ(filter->Prepare(world.snapshot.pod(pod), world.snapshot).check->Room(0), 6);
-}
-
 }  // namespace
 }  // namespace coppice::filters::node_resources_fit

@@ -43,8 +43,8 @@ model::Selector SiblingSelector(const cluster::PodView& pod, const cluster::Fact
   const auto merge = [&](const model::Labels& more) {
     for (const auto& [key, value] : more) labels[key] = value;
   };
-  facts.services.ForEachIn(pod.namespace_, [&](const model::Service& service) {
-    const model::Labels& wanted = service.spec.selector;
+  facts.services.ForEachIn(pod.namespace_, [&](const auto& service) {
+    const model::Labels& wanted = service->spec.selector;
     if (!wanted.empty() && model::Selector::FromLabels(wanted).Matches(pod.labels())) merge(wanted);
   });
   if (!pod.owner) return model::Selector::FromLabels(labels);

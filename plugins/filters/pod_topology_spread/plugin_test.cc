@@ -108,7 +108,8 @@ TEST(DefaultConstraintsTest, ApplyToThePodsOfAService) {
   config.default_spread_constraints = {
       {.max_skew = 1, .topology_key = "zone", .when_unsatisfiable = "DoNotSchedule"}};
   const auto filter = MUST(registry.Make("PodTopologySpread", config));
-  cluster::Snapshot snapshot;
+  cluster::Facts facts;
+  cluster::Snapshot snapshot(facts);
   for (const char* zone : {"a", "b"}) {
     model::Node node;
     node.metadata.name = zone;
@@ -123,7 +124,7 @@ TEST(DefaultConstraintsTest, ApplyToThePodsOfAService) {
   service.metadata.name = "web";
   service.metadata.namespace_ = "default";
   service.spec.selector["app"] = "web";
-  snapshot.facts().services.Upsert(service);
+  facts.services.Upsert(service);
   const auto preparation = filter->Prepare(snapshot.pod(pod), snapshot);
   ASSERT_EQ(preparation.kind, fit::Preparation::Kind::kNodes);
   EXPECT_FALSE(preparation.check->Check(0).yes());

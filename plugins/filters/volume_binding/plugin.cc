@@ -87,8 +87,6 @@ class BindingCheck final : public fit::NodeCheck {
     return RefusalFor(conflicts | *waiting);
   }
 
-  bool OnlyTightens() const override { return true; }  // placements do not matter at all
-
  private:
   Result<unsigned> CheckWaiting(const cluster::NodeFacts& node) const {
     const auto selected_elsewhere = [&](const WaitingClaim& claim) {

@@ -30,15 +30,15 @@ AttachMemory& AttachMemory::Of(const cluster::Snapshot& snapshot) {
 }
 
 void AttachMemory::ReadNodes(const cluster::Facts& facts) {
-  facts.csi_nodes.ForEach([&](const model::CsiNode& csi_node) {
-    NodeLimits& node = nodes_[csi_node.metadata.name];
-    for (const model::CsiNodeDriver& driver : csi_node.spec.drivers) {
+  facts.csi_nodes.ForEachByName([&](const auto& csi_node) {
+    NodeLimits& node = nodes_[csi_node->metadata.name];
+    for (const model::CsiNodeDriver& driver : csi_node->spec.drivers) {
       if (!driver.allocatable || !driver.allocatable->count) continue;
       const DriverId id = InternDriver(driver.name);
       std::erase_if(node.limits, [&](const auto& earlier) { return earlier.first == id; });
       node.limits.emplace_back(id, *driver.allocatable->count);
     }
-    for (const model::VolumeAttachment* attachment : facts.AttachmentsOf(csi_node.metadata.name)) {
+    for (const model::VolumeAttachment* attachment : facts.AttachmentsOf(csi_node->metadata.name)) {
       const auto& name = attachment->spec.source.persistent_volume_name;
       if (attachment->spec.attacher.empty() || !name) continue;
       const model::PersistentVolume* volume = facts.volumes.Find(*name);

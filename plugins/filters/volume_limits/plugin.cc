@@ -58,7 +58,7 @@ class LimitCheck final : public fit::NodeCheck {
     return Compare(*limits);
   }
 
-  // Not OnlyTightens: a volume that is attached for nobody counts twice for a pod that wants it,
+  // Not OwnNodeOnly: a volume that is attached for nobody counts twice for a pod that wants it,
   // and once as soon as another pod of the node uses it.
 
  private:

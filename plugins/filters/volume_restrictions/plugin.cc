@@ -62,8 +62,6 @@ class VolumeCheck final : public fit::NodeCheck {
     return claim_in_use_ ? claim_taken : Verdict::Yes();
   }
 
-  bool OnlyTightens() const override { return true; }
-
  private:
   bool ClashesOn(cluster::NodeIndex node) const {
     for (const cluster::PodIndex pod : snapshot_.pods_with_volumes_on(node)) {

@@ -73,8 +73,6 @@ class ZoneCheck final : public fit::NodeCheck {
     return std::ranges::all_of(demands_, met) ? Verdict::Yes() : elsewhere;
   }
 
-  bool OnlyTightens() const override { return true; }
-
  private:
   std::vector<Demand> demands_;
   const cluster::Snapshot& snapshot_;

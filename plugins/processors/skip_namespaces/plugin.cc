@@ -23,7 +23,7 @@ class SkipNamespaces final : public autoscale::PodListProcessor {
                                   const std::function<autoscale::Pods(autoscale::Pods)>& standard,
                                   const autoscale::PassView&) override {
     autoscale::Pods left = standard(std::move(pods));
-    std::erase_if(left, [this](const pack::PendingPod& pending) {
+    std::erase_if(left, [this](const fit::PendingPod& pending) {
       return skipped_.contains(pending.pod->metadata.namespace_);
     });
     return left;

@@ -2,15 +2,15 @@
 #include <cstdlib>
 
 #include "app/commands/commands.h"
-#include "app/keep_forever.h"
-#include "app/provider.h"
-#include "app/stop_signals.h"
 #include "app/version.h"
+#include "base/keep_forever.h"
 #include "grpc/library_log.h"
+#include "host/stop_signals.h"
+#include "provider/provider.h"
 
 namespace coppice::app {
 int RunProvider(const ProviderCommand& command, Plugins& plugins) {
-  const StopSignals signals({SIGTERM, SIGINT});
+  const host::StopSignals signals({SIGTERM, SIGINT});
   // Neither is ever destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
   const Log& log = KeepForever(std::make_unique<Log>(Log::ToStderr(clock, command.log_level)));
@@ -21,20 +21,20 @@ int RunProvider(const ProviderCommand& command, Plugins& plugins) {
   if (std::getenv("PPROF_ENABLED") != nullptr) {
     log.Warning("PPROF_ENABLED has no effect: it belongs to the Go provider's profiler");
   }
-  const auto provider = Provider::Start(
+  const auto provider = provider::Provider::Start(
       {.config_path = command.config,
        .metrics_addr = command.metrics_addr,
        .insecure = command.insecure,
        .max_connection_age = command.max_connection_age},
-      {.plugins = plugins, .clock = clock, .rng = rng, .log = log, .metrics = metrics});
+      {.clouds = plugins.clouds, .clock = clock, .rng = rng, .log = log, .metrics = metrics});
   if (!provider.ok()) {
     log.Error("the provider cannot start", {{"error", provider.status().message()}});
     return 1;
   }
   log.Info("serving", {{"port", (*provider)->port()}, {"http_port", (*provider)->http_port()}});
-  for (Signal came = Signal::kNone; came != Signal::kStop;
+  for (host::Signal came = host::Signal::kNone; came != host::Signal::kStop;
        came = signals.Wait(std::chrono::seconds(1))) {
-    if (came == Signal::kReload) (*provider)->Reload();
+    if (came == host::Signal::kReload) (*provider)->Reload();
     (*provider)->Tick();
   }
   return (*provider)->Stop().ok() ? 0 : 1;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "app/commands/commands.h"
-#include "app/known_providers.h"
+#include "app/open_node_groups.h"
 #include "app/real_cluster.h"
 #include "autoscale/flags.h"
 #include "base/go_duration.h"

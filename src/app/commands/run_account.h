@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "app/model_host.h"
 #include "report/pass_report.h"
 #include "sim/model.h"
+#include "whatif/model_host.h"
 
 namespace coppice::app {
 

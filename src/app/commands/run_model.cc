@@ -10,10 +10,10 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/run_account.h"
-#include "app/model_loop.h"
-#include "app/open_cloud.h"
-#include "app/provider_config.h"
+#include "provider/open_cloud.h"
+#include "provider/provider_config.h"
 #include "sim/load.h"
+#include "whatif/model_loop.h"
 
 namespace coppice::app {
 namespace {
@@ -46,17 +46,17 @@ nodeGroups:
 volatile std::sig_atomic_t interrupted = 0;
 void Interrupt(int) { interrupted = 1; }
 
-Result<ProviderConfig> Configure(const ModelCommand& command) {
+Result<provider::ProviderConfig> Configure(const ModelCommand& command) {
   yaml::Problems problems;
   const auto getenv = [](const char* name) -> const char* { return std::getenv(name); };
   auto config =
       command.flags.cloud_config.empty()
-          ? ParseProviderConfig(
+          ? provider::ParseProviderConfig(
                 fmt::format(kConfig, command.seed % 1'000'000'000), "the model's configuration",
                 getenv,
                 [](const std::string& path) -> Result<std::string> { return NotFound(path); },
                 problems)
-          : LoadProviderConfig(command.flags.cloud_config, getenv, problems);
+          : provider::LoadProviderConfig(command.flags.cloud_config, getenv, problems);
   if (!config.ok()) return config.status();
   if (config->cloud_kind != "simulated") {
     return InvalidArgument("a model cluster runs on the simulated cloud only, and " +
@@ -115,12 +115,12 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   const double speed = command.speed.value_or(watched ? kSpeed : kUnwatchedSpeed);
   const Duration lasts = command.lasts.value_or(watched ? Duration::max() : Duration(kUnwatched));
 
-  const ProviderConfig config = TRY(Configure(command));
-  const OpenCloudContext context{plugins, clock, rng, log, metrics};
+  const provider::ProviderConfig config = TRY(Configure(command));
+  const provider::OpenCloudContext context{plugins.clouds, clock, rng, log, metrics};
   auto filters = TRY(fit::Chain::Create(plugins.filters, {}));
   auto model = TRY(sim::Model::Create({.clock = clock,
                                        .filters = filters,
-                                       .cloud = TRY(OpenCloud(config, context)),
+                                       .cloud = TRY(provider::OpenCloud(config, context)),
                                        .groups = config.groups}));
   for (const cloud::GroupConfig& group : config.groups) {
     for (int i = 0; i < group.min_size; ++i)
@@ -133,14 +133,14 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   });
   model->api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
   const Pace pace(speed, clock);
-  const auto host = TRY(ModelHost::Create({.model = *model,
-                                           .clock = clock,
-                                           .plugins = plugins,
-                                           .flags = command.flags,
-                                           .seed = command.seed,
-                                           .log = log,
-                                           .metrics = metrics,
-                                           .pace = pace}));
+  const auto host = TRY(whatif::ModelHost::Create({.model = *model,
+                                                   .clock = clock,
+                                                   .plugins = plugins,
+                                                   .flags = command.flags,
+                                                   .seed = command.seed,
+                                                   .log = log,
+                                                   .metrics = metrics,
+                                                   .pace = pace}));
 
   std::printf(
       "A model cluster on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a summary.\n"
@@ -155,7 +155,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
       command.table > Duration::zero() ? start + command.table : TimePoint::max();
   load.Start();
   host->AdvanceTo(start);
-  ModelLoop loop(*host, *model, clock, command.flags);
+  whatif::ModelLoop loop(*host, *model, clock, command.flags);
   while (const auto pass = loop.Next(end, [] { return interrupted != 0; })) {
     account.Tell(*pass);
     if (clock.Now() >= next_table) {

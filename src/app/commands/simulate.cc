@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "app/commands/commands.h"
-#include "app/whatif/whatif.h"
-#include "app/whatif/whatif_output.h"
 #include "base/go_duration.h"
 #include "base/strings.h"
+#include "whatif/whatif.h"
+#include "whatif/whatif_output.h"
 #include "wire/time_text.h"
 
 namespace coppice::app {
@@ -154,22 +154,22 @@ int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
   auto flags = autoscale::ParseFlags(arguments->rest);
   if (!flags.ok()) return Complain(2, flags.status());
 
-  WhatIf what_if{.flags = *std::move(flags),
-                 .remove_nodes = arguments->remove_nodes,
-                 .now = arguments->now,
-                 .horizon = arguments->horizon};
+  whatif::WhatIf what_if{.flags = *std::move(flags),
+                         .remove_nodes = arguments->remove_nodes,
+                         .now = arguments->now,
+                         .horizon = arguments->horizon};
   for (const std::string& path : arguments->cluster) {
-    if (const Status read = ReadObjectsFrom(path, what_if.cluster); !read.ok())
+    if (const Status read = whatif::ReadObjectsFrom(path, what_if.cluster); !read.ok())
       return Complain(1, read);
   }
   for (const std::string& path : arguments->add) {
-    if (const Status read = ReadObjectsFrom(path, what_if.added); !read.ok())
+    if (const Status read = whatif::ReadObjectsFrom(path, what_if.added); !read.ok())
       return Complain(1, read);
   }
-  GiveProviderIds(what_if.cluster);
+  whatif::GiveProviderIds(what_if.cluster);
   auto groups = arguments->groups.empty()
-                    ? GroupsFromNodes(what_if.cluster.nodes, what_if.flags.nodes)
-                    : GroupsFromFile(arguments->groups, what_if.cluster.nodes);
+                    ? whatif::GroupsFromNodes(what_if.cluster.nodes, what_if.flags.nodes)
+                    : whatif::GroupsFromFile(arguments->groups, what_if.cluster.nodes);
   if (!groups.ok()) return Complain(arguments->groups.empty() ? 2 : 1, groups.status());
   what_if.groups = *std::move(groups);
   if (!what_if.cluster.ignored.empty())
@@ -180,7 +180,7 @@ int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
   SystemClock clock;
   const Log log =
       what_if.flags.verbosity > 0 ? Log::ToStderr(clock, LogLevel::kDebug) : Log::Null();
-  const auto plan = RunWhatIf(std::move(what_if), plugins, log);
+  const auto plan = whatif::RunWhatIf(std::move(what_if), plugins, log);
   if (!plan.ok()) return Complain(1, plan.status());
   const std::string text = arguments->json ? AsJson(*plan) + "\n" : AsText(*plan, arguments->whole);
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "app/commands/commands.h"
-#include "app/provider_config.h"
 #include "base/rng.h"
 #include "cloud/cloud_node_groups.h"
+#include "provider/provider_config.h"
 
 namespace coppice::app {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 // Reads the file as the provider would, and whatever needs no network: the cloud's own part by
 // making the cloud, which checks its configuration and connects to nothing.
 Status Judge(const std::string& file, const Plugins& plugins, yaml::Problems& problems) {
-  const auto config =
-      TRY(LoadProviderConfig(file, [](const char* name) { return std::getenv(name); }, problems));
+  const auto config = TRY(provider::LoadProviderConfig(
+      file, [](const char* name) { return std::getenv(name); }, problems));
   TRY(cloud::CheckGroups(config.groups, config.cluster_tag));
   SystemClock clock;
   const Log log = Log::Null();

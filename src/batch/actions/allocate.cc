@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "batch/actions.h"
+#include "batch/class_table.h"
 #include "batch/heap.h"
 #include "batch/search.h"
 #include "batch/statement.h"
@@ -21,9 +22,9 @@ class AllocateAction {
       : session_(session),
         ask_(session.ask()),
         remembers_(RemembersRefusals(session, "allocate")),
-        queues_([this](const QueueInfo* l, const QueueInfo* r) {
-          return ask_.QueueBefore(*l, *r);
-        }) {}
+        queues_(
+            [this](const QueueInfo* l, const QueueInfo* r) { return ask_.QueueBefore(*l, *r); }),
+        tables_(session) {}
 
   void Run() {
     for (Job* job : session_.jobs()) Consider(*job);
@@ -112,17 +113,16 @@ class AllocateAction {
       if (!ask_.MayAllocate(*job.queue, task) || task.gated) continue;
       if (job.RoleHasFitErrors(task)) {
         auto errors = std::make_shared<FitErrors>();
-        errors->SetError(fmt::format("Task {} with role spec {} has already predicated failed, skip",
-                                     task.name, task.role));
+        errors->SetError(fmt::format(
+            "Task {} with role spec {} has already predicated failed, skip", task.name, task.role));
         job.task_fit_errors[task.index] = std::move(errors);
         continue;
       }
-      const auto candidates = Candidates(task, filter);
-      if (candidates.empty()) {
+      const auto [fits, node] = NodeFor(task, filter);
+      if (!fits) {
         if (job.WorthContinuing(sub_job)) continue;
         break;
       }
-      NodeInfo* node = ChooseForAllocate(session_, task, candidates);
       if (!node || !PlaceTask(statement, task, *node)) continue;
       if (ask_.IsSubJobReady(job, sub_job)) break;
     }
@@ -133,17 +133,32 @@ class AllocateAction {
     return std::nullopt;
   }
 
-  // The nodes that take it; if there are none, why is noted.
-  std::vector<NodeInfo*> Candidates(Task& task, NodeFilter& filter) {
-    Job& job = *task.job;
-    const auto& nodes = session_.nodes();
+  struct Found {
+    bool fits = false;         // somewhere; if not, why is noted
+    NodeInfo* node = nullptr;  // null: scoring failed
+  };
+
+  Found NodeFor(Task& task, NodeFilter& filter) {
     if (const Status prepared = ask_.PrepareTask(task); !prepared.ok()) {
       auto errors = std::make_shared<FitErrors>();
       const Fit refusal = Refuse(kFitError, prepared.message());
-      for (const NodeInfo* node : nodes) errors->Set(*node, refusal);
-      job.task_fit_errors[task.index] = std::move(errors);
+      for (const NodeInfo* node : session_.nodes()) errors->Set(*node, refusal);
+      task.job->task_fit_errors[task.index] = std::move(errors);
       return {};
     }
+    if (task.pod->status.nominated_node_name.empty()) {
+      const ClassTables::Choice choice = tables_.Choose(task);
+      if (choice.node) return {.fits = true, .node = choice.node};
+    }
+    const auto candidates = Candidates(task, filter);
+    if (candidates.empty()) return {};
+    return {.fits = true, .node = ChooseForAllocate(session_, task, candidates)};
+  }
+
+  // The nodes that take it; if there are none, why is noted.
+  std::vector<NodeInfo*> Candidates(const Task& task, NodeFilter& filter) {
+    Job& job = *task.job;
+    const auto& nodes = session_.nodes();
     const NodeCheck check = [&](const Task& t, const NodeInfo& n) {
       return RoomThen(t, n, [&](const Task& asked, const NodeInfo& node) {
         return session_.CheckForAllocate(asked, node);
@@ -175,6 +190,7 @@ class AllocateAction {
   Heap<QueueInfo*> queues_;
   std::map<const QueueInfo*, Heap<Job*>> jobs_;
   std::map<const Job*, Worksheet> sheets_;
+  ClassTables tables_;
 };
 
 }  // namespace

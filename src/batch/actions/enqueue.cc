@@ -23,8 +23,7 @@ void Enqueue(Session& session) {
     }
     if (!job->IsPending()) continue;
     waiting
-        .try_emplace(job->queue,
-                     [&](const Job* l, const Job* r) { return ask.JobBefore(*l, *r); })
+        .try_emplace(job->queue, [&](const Job* l, const Job* r) { return ask.JobBefore(*l, *r); })
         .first->second.Push(job);
   }
   while (!queues.empty() && !session.failed()) {

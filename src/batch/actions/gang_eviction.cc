@@ -26,9 +26,8 @@ class GangEviction {
         ask_(session.ask()),
         kind_(kind),
         remembers_(RemembersRefusals(session, "allocate")),
-        queues_([this](const QueueInfo* l, const QueueInfo* r) {
-          return ask_.QueueBefore(*l, *r);
-        }) {
+        queues_(
+            [this](const QueueInfo* l, const QueueInfo* r) { return ask_.QueueBefore(*l, *r); }) {
     session.conf()
         .ArgumentsOf(kind == Kind::kGangPreempt ? "gangpreempt" : "gangreclaim")
         .Get("allowWholeBundle", allow_whole_);

@@ -31,9 +31,8 @@ class PreemptAction {
       : session_(session),
         ask_(session.ask()),
         filter_(session, RemembersRefusals(session, "preempt")),
-        queues_([this](const QueueInfo* l, const QueueInfo* r) {
-          return ask_.QueueBefore(*l, *r);
-        }) {}
+        queues_(
+            [this](const QueueInfo* l, const QueueInfo* r) { return ask_.QueueBefore(*l, *r); }) {}
 
   void Run() {
     for (Job* job : session_.jobs()) Consider(*job);
@@ -143,8 +142,7 @@ class PreemptAction {
            !ask_.CheckNode(preemptor, node);
   }
 
-  bool TryNode(Statement& statement, Task& preemptor, NodeInfo& node,
-               const VictimFilter& may_go) {
+  bool TryNode(Statement& statement, Task& preemptor, NodeInfo& node, const VictimFilter& may_go) {
     std::vector<Task*> candidates;
     for (Task* task : node.SortedTasks()) {
       if (may_go(*task)) candidates.push_back(task);

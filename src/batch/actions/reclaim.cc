@@ -17,9 +17,8 @@ class ReclaimAction {
       : session_(session),
         ask_(session.ask()),
         remembers_(RemembersRefusals(session, "reclaim")),
-        queues_([this](const QueueInfo* l, const QueueInfo* r) {
-          return ask_.QueueBefore(*l, *r);
-        }) {}
+        queues_(
+            [this](const QueueInfo* l, const QueueInfo* r) { return ask_.QueueBefore(*l, *r); }) {}
 
   void Run() {
     std::vector<bool> seen(session_.queues().size());
@@ -87,7 +86,8 @@ class ReclaimAction {
   bool TryNode(Statement& statement, Task& task, NodeInfo& node) {
     std::vector<Task*> candidates;
     for (Task* other : node.SortedTasks()) {
-      if (other->node_status != TaskStatus::kRunning || !other->preemptable || !other->job) continue;
+      if (other->node_status != TaskStatus::kRunning || !other->preemptable || !other->job)
+        continue;
       if (other->job->queue != task.job->queue && other->job->queue->reclaimable()) {
         candidates.push_back(other);
       }

@@ -1,0 +1,179 @@
+#include "app/open_node_groups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "autoscale/assembly.h"
+#include "base/fake_clock.h"
+#include "test/support/agreeing_writer.h"
+#include "test/support/must.h"
+#include "test/support/test_certificates.h"
+
+namespace coppice::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kGroups[] =
+    "clusterTag: a\ncloud: {kind: simulated, seed: 1}\n"
+    "nodeGroups: [{name: web, maxSize: 5, flavor: small-2-4, zone: north1}]\n";
+
+class OpenNodeGroupsTest : public testing::Test {
+ protected:
+  OpenNodeGroupsTest() { RegisterDiscoveredPlugins(plugins_); }
+
+  // The provider and, behind it, an engine.
+  struct Assembled {
+    std::unique_ptr<cloud::NodeGroups> behind;
+    std::unique_ptr<autoscale::Assembly> autoscaler;
+    cloud::NodeGroups& groups() { return *behind; }
+    autoscale::Engine& engine() { return autoscaler->engine(); }
+  };
+  Result<std::unique_ptr<Assembled>> Make(std::vector<std::string> args) {
+    auto flags = TRY(autoscale::ParseFlags(args));
+    auto made = std::make_unique<Assembled>();
+    made->behind = TRY(OpenNodeGroups(flags, plugins_, clock_, rng_, log_, metrics_, &workers_));
+    made->autoscaler = TRY(autoscale::Assembly::Create({.flags = std::move(flags),
+                                                        .plugins = plugins_,
+                                                        .world = world_,
+                                                        .writer = writer_,
+                                                        .executor = executor_,
+                                                        .workers = workers_,
+                                                        .rng = rng_,
+                                                        .log = log_,
+                                                        .metrics = metrics_,
+                                                        .groups = *made->behind}));
+    return made;
+  }
+  std::string Refusal(std::vector<std::string> args) {
+    const auto made = Make(std::move(args));
+    return made.ok() ? "it was accepted" : made.status().message();
+  }
+
+  Plugins plugins_;
+  FakeClock clock_;
+  Executor executor_{clock_};
+  SeededRng rng_{1};
+  Metrics metrics_;
+  Log log_ = Log::Null();
+  InlineWorkers workers_;
+  cluster::World world_;
+  test::AgreeingWriter writer_;
+  test::TempDirectory dir_;
+};
+
+TEST_F(OpenNodeGroupsTest, BuysForAPendingPodFromACloudOfThisProgram) {
+  const std::string config = dir_.Write("groups.yaml", kGroups);
+  const auto assembly =
+      MUST(Make({"--cloud-provider=simulated", "--cloud-config", config, "--upstream-exact"}));
+  model::Pod pod;
+  pod.metadata.name = "web-1";
+  pod.metadata.namespace_ = "default";
+  pod.metadata.uid = "1";
+  pod.metadata.creation_timestamp = model::Time{clock_.Now() - std::chrono::minutes(1)};
+  pod.status.phase = "Pending";
+  pod.status.conditions.push_back(
+      {.type = "PodScheduled", .status = "False", .reason = "Unschedulable"});
+  world_.UpsertPod(std::make_shared<const model::Pod>(pod));
+
+  const auto report = executor_.BlockOn(assembly->engine().Pass(clock_.Now()));
+
+  ASSERT_EQ(report->scale_up.resizes.size(), 1U) << report->error;
+  EXPECT_EQ(report->scale_up.resizes[0].group, "web");
+  EXPECT_EQ(MUST(assembly->groups().TargetSize("web")), 1);
+}
+
+TEST_F(OpenNodeGroupsTest, NodesReplacesTheLimitsOfTheFile) {
+  const std::string config = dir_.Write("groups.yaml", kGroups);
+  const std::vector<std::string> args = {"--cloud-provider=simulated", "--cloud-config=" + config};
+  const auto with = [&](std::string nodes) {
+    auto all = args;
+    all.push_back("--nodes=" + std::move(nodes));
+    return all;
+  };
+  const auto assembly = MUST(Make(with("2:7:web")));
+  const auto groups = assembly->groups().Groups();
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].min_size, 2);
+  EXPECT_EQ(groups[0].max_size, 7);
+  EXPECT_THAT(Refusal(with("2:7:wob")), HasSubstr("no node group 'wob'; there are: web"));
+  EXPECT_THAT(Refusal(with("7:2:web")), HasSubstr("max is less than min"));
+  EXPECT_THAT(Refusal(with("web")), HasSubstr("min:max:name"));
+}
+
+TEST_F(OpenNodeGroupsTest, GroupsOfAChangedFileAreThereAfterTheNextRefresh) {
+  const std::string config = dir_.Write("groups.yaml", kGroups);
+  const auto assembly = MUST(Make({"--cloud-provider=simulated", "--cloud-config=" + config}));
+  dir_.Write("groups.yaml", std::string(kGroups) + "#\n");  // nothing new in it
+  dir_.Write("groups.yaml",
+             "clusterTag: a\ncloud: {kind: simulated, seed: 1}\n"
+             "nodeGroups: [{name: web, maxSize: 5, flavor: small-2-4, zone: north1}, "
+             "{name: batch, maxSize: 3, flavor: small-2-4, zone: north1}]\n");
+  EXPECT_OK(assembly->groups().Refresh(Deadline::In(clock_, std::chrono::seconds(5))));
+  EXPECT_EQ(assembly->groups().Groups().size(), 2U);
+  dir_.Write("groups.yaml", "clusterTag: a\nnodeGroups: nonsense\n");
+  EXPECT_OK(assembly->groups().Refresh(Deadline::In(clock_, std::chrono::seconds(5))));
+  EXPECT_EQ(assembly->groups().Groups().size(), 2U) << "a bad file keeps the old groups";
+}
+
+TEST_F(OpenNodeGroupsTest, AProviderThatIsNotThereIsRefusedWithWhatIs) {
+  EXPECT_THAT(Refusal({"--cloud-provider=simulatd"}),
+              AllOf(HasSubstr("cloudscale"), HasSubstr("did you mean 'simulated'")));
+  for (const char* upstream : {"aws", "gce", "azure", "clusterapi", "hetzner"}) {
+    EXPECT_THAT(Refusal({std::string("--cloud-provider=") + upstream}),
+                HasSubstr("through an externalgrpc provider"));
+  }
+  EXPECT_THAT(Refusal({}), HasSubstr("must name a provider"));
+  EXPECT_THAT(Refusal({"--cloud-provider=simulated"}), HasSubstr("needs --cloud-config"));
+  EXPECT_THAT(Refusal({"--cloud-provider=simulated", "--node-group-auto-discovery=asg:tag=x"}),
+              HasSubstr("groups come from the provider"));
+}
+
+TEST_F(OpenNodeGroupsTest, SeveralProvidersStandBehindOneLoop) {
+  const std::string first = dir_.Write("first.yaml", kGroups);
+  const std::string second =
+      dir_.Write("second.yaml",
+                 "clusterTag: b\ncloud: {kind: simulated, seed: 2}\n"
+                 "nodeGroups: [{name: batch, maxSize: 3, flavor: small-2-4, zone: north1}]\n");
+  const auto assembly = MUST(Make(
+      {"--cloud-provider=a=simulated,b=simulated", "--cloud-config=a=" + first + ",b=" + second}));
+  EXPECT_OK(assembly->groups().Refresh(Deadline::In(clock_, std::chrono::seconds(5))));
+  EXPECT_EQ(assembly->groups().Groups().size(), 2U);
+  EXPECT_THAT(Refusal({"--cloud-provider=a=simulated,b=simulated", "--cloud-config=" + first}),
+              HasSubstr("NAME=FILE"));
+  EXPECT_THAT(Refusal({"--cloud-provider=a=simulated,b=simulated",
+                       "--cloud-config=a=" + first + ",b=" + second + ",c=" + first}),
+              HasSubstr("'c' is no provider"));
+  EXPECT_THAT(Refusal({"--cloud-provider=a=simulated,b=aws", "--cloud-config=a=" + first}),
+              HasSubstr("externalgrpc"));
+}
+
+TEST_F(OpenNodeGroupsTest, AProcessorThatIsNotThereIsRefusedWithWhatIs) {
+  const std::string config = dir_.Write("groups.yaml", kGroups);
+  EXPECT_THAT(Refusal({"--cloud-provider=simulated", "--cloud-config=" + config,
+                       "--processor=pod-list=skip-namespace:a"}),
+              AllOf(HasSubstr("skip-namespaces"), HasSubstr("did you mean")));
+}
+
+TEST_F(OpenNodeGroupsTest, AFileForAnotherCloudIsRefused) {
+  const std::string config = dir_.Write("groups.yaml", kGroups);
+  EXPECT_THAT(Refusal({"--cloud-provider=cloudscale", "--cloud-config=" + config}),
+              HasSubstr("is for the cloud 'simulated'"));
+}
+
+TEST_F(OpenNodeGroupsTest, ExpandersAndSchedulerConfigurationsAreChecked) {
+  const std::string config = dir_.Write("groups.yaml", kGroups);
+  const std::vector<std::string> args = {"--cloud-provider=simulated", "--cloud-config=" + config};
+  auto expander = args;
+  expander.push_back("--expander=cheapest");
+  EXPECT_THAT(Refusal(expander), AllOf(HasSubstr("cheapest"), HasSubstr("least-waste")));
+  auto scheduler = args;
+  scheduler.push_back("--scheduler-config-file=" + dir_.Write("s.yaml", "kind: Nonsense\n"));
+  EXPECT_THAT(Refusal(scheduler), HasSubstr("--scheduler-config-file"));
+}
+
+}  // namespace
+}  // namespace coppice::app

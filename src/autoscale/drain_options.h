@@ -1,0 +1,16 @@
+// What autoscale hands to drain: the flags that are about pods on leaving nodes, and upstream's
+// words.
+
+#pragma once
+
+#include "autoscale/options.h"
+#include "drain/options.h"
+
+namespace coppice::autoscale {
+
+inline constexpr std::string_view kAnnotationPrefix = "cluster-autoscaler.kubernetes.io/";
+
+drain::RuleOptions RuleOptionsFrom(const Options& options);
+drain::EvictionOptions EvictionOptionsFrom(const Options& options);
+
+}  // namespace coppice::autoscale

@@ -1,0 +1,17 @@
+// Which pods concern the autoscaler at all, and which of them nobody has found a node for.
+
+#pragma once
+
+#include "autoscale/options.h"
+#include "autoscale/processors.h"
+#include "cluster/world.h"
+
+namespace coppice::autoscale {
+
+// For World: which pods are part of the cluster.
+bool CountsAsPod(const Options& options, const model::Pod& pod);
+
+// Those that a scheduler could not place, then those that a bypassed one has not looked at.
+Pods ListPending(const Options& options, const cluster::World& world);
+
+}  // namespace coppice::autoscale

@@ -1,0 +1,148 @@
+// Which nodes are not needed, and which of them may go, as a whole engine decides it.
+
+#include "autoscale/scale_down.h"
+
+#include <gmock/gmock.h>
+
+#include "autoscale/plain_engine_rig.h"
+#include "autoscale/taints.h"
+
+namespace coppice::autoscale {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+class ScaleDownTest : public PlainEngineRig {
+ protected:
+  void Start(std::vector<std::string> args) {
+    args.insert(args.end(), {"--scale-down-delay-after-add=0s"});
+    Assemble(args, inline_, writer_);
+  }
+  std::shared_ptr<const report::PassReport> PassAfter(Duration time) {
+    clock_.Set(clock_.Now() + time);
+    return Pass();
+  }
+  void Taint(const std::string& name, std::string_view taint, TimePoint since) {
+    model::Node node = *world_.FindNode(name);
+    const auto at = std::chrono::duration_cast<seconds>(since.time_since_epoch()).count();
+    node.spec.taints = {{.key = std::string(taint), .value = std::to_string(at), .effect = "x"}};
+    world_.UpsertNode(std::make_shared<const model::Node>(std::move(node)));
+  }
+  static report::Unremovable ReasonFor(const report::PassReport& report, const std::string& node) {
+    for (const auto& staying : report.scale_down.staying) {
+      if (staying.node == node) return staying.reason;
+    }
+    return report::Unremovable::kNoReason;
+  }
+  void MakeAtomic(const std::string& group) {
+    groups_.Change(group, [](cloud::FakeNodeGroups::Group& g) {
+      g.options = [](const cloud::ScalingOptions& defaults) {
+        cloud::ScalingOptions options = defaults;
+        options.zero_or_max_node_scaling = true;
+        return std::optional(options);
+      };
+    });
+  }
+  static std::vector<std::string> Removed(const report::PassReport& report) {
+    std::vector<std::string> names;
+    for (const auto& node : report.scale_down.removed) names.push_back(node.node);
+    return names;
+  }
+};
+
+// ---- Groups that go whole.
+
+// The target counts a machine that never registered: all that are registered are the whole group.
+TEST_F(ScaleDownTest, AnAtomicGroupGoesIfAllThatAreRegisteredGo) {
+  AddGroup("whole", 5, 3);
+  MakeAtomic("whole");
+  AddNode("whole-1", "whole");
+  AddNode("whole-2", "whole");
+  Start({"--scale-down-unneeded-time=1m", "--max-node-provision-time=2h"});
+  Pass();
+  EXPECT_THAT(Removed(*PassAfter(minutes(2))), UnorderedElementsAre("whole-1", "whole-2"));
+}
+
+TEST_F(ScaleDownTest, AnAtomicGroupStaysIfOneOfItIsNeeded) {
+  AddGroup("whole", 5, 3);
+  MakeAtomic("whole");
+  AddNode("whole-1", "whole");
+  AddNode("whole-2", "whole");
+  AddNode("whole-3", "whole");
+  AddPod("busy", "cpu", 4, "whole-3");
+  Start({"--scale-down-unneeded-time=1m"});
+  Pass();
+  const auto report = PassAfter(minutes(2));
+  EXPECT_THAT(Removed(*report), IsEmpty());
+  EXPECT_EQ(ReasonFor(*report, "whole-1"), report::Unremovable::kAtomicScaleDownFailed);
+}
+
+// ---- Marks on nodes.
+
+TEST_F(ScaleDownTest, AMarkOfADeletionCountsForFiveMinutesAndNotForMore) {
+  AddGroup("web", 5, 2);
+  AddNode("web-1", "web");
+  AddNode("web-2", "web");
+  Start({});
+  Pass();  // takes away marks of a process before
+  Taint("web-1", kToBeDeletedTaint, clock_.Now());
+  EXPECT_EQ(ReasonFor(*PassAfter(minutes(5) - seconds(1)), "web-1"),
+            report::Unremovable::kCurrentlyBeingDeleted);
+  EXPECT_NE(ReasonFor(*PassAfter(seconds(1)), "web-1"),
+            report::Unremovable::kCurrentlyBeingDeleted);
+}
+
+TEST_F(ScaleDownTest, TimersOfAProcessBeforeUsGoOnWithinTheTimeToLive) {
+  AddGroup("web", 5, 3);
+  for (const char* name : {"in-time", "too-old", "of-the-future"}) AddNode(name, "web");
+  clock_.Set(clock_.Now() + hours(24));
+  Taint("in-time", kDeletionCandidateTaint, clock_.Now() - minutes(20));
+  Taint("too-old", kDeletionCandidateTaint, clock_.Now() - minutes(20) - seconds(1));
+  Taint("of-the-future", kDeletionCandidateTaint, clock_.Now() + seconds(1));
+  Start({"--node-deletion-candidate-ttl=20m", "--scale-down-unneeded-time=10m"});
+  Pass();
+  const auto since = [&](const char* node) { return engine_->planner().UnneededSince(node); };
+  EXPECT_EQ(since("in-time"), clock_.Now() - minutes(20));
+  EXPECT_EQ(since("too-old"), clock_.Now());
+  EXPECT_EQ(since("of-the-future"), clock_.Now());
+}
+
+TEST_F(ScaleDownTest, WithoutATimeToLiveTheyCountOnlyIfWhoSetThemWasAliveAMomentAgo) {
+  AddGroup("web", 5, 1);
+  AddNode("web-1", "web");
+  clock_.Set(clock_.Now() + hours(24));
+  const TimePoint long_ago = clock_.Now() - hours(2);
+  Taint("web-1", kDeletionCandidateTaint, long_ago);
+  Start({"--scale-down-unneeded-time=10m"});
+  Pass();
+  EXPECT_EQ(engine_->planner().UnneededSince("web-1"), clock_.Now());
+  Start({"--scale-down-unneeded-time=10m"});
+  engine_->Recall({.written = clock_.Now()}, clock_.Now());
+  Pass();
+  EXPECT_EQ(engine_->planner().UnneededSince("web-1"), long_ago);
+}
+
+// ---- Verdicts that are remembered.
+
+TEST_F(ScaleDownTest, RoomElsewhereIsLookedForAgainAfterAMinute) {
+  AddGroup("web", 5, 2);
+  AddNode("web-1", "web");
+  AddNode("web-2", "web");
+  AddPod("small", "cpu", 1, "web-1");
+  AddPod("large", "cpu", 4, "web-2");
+  Start({"--scale-down-unneeded-time=10m"});
+  EXPECT_EQ(ReasonFor(*Pass(), "web-1"), report::Unremovable::kNoPlaceToMovePods);
+  world_.DeletePod("default", "large");
+  EXPECT_EQ(ReasonFor(*PassAfter(minutes(1) - seconds(1)), "web-1"),
+            report::Unremovable::kRecentlyUnremovable);
+  const auto report = PassAfter(seconds(1));
+  EXPECT_NE(ReasonFor(*report, "web-1"), report::Unremovable::kRecentlyUnremovable);
+}
+
+}  // namespace
+}  // namespace coppice::autoscale

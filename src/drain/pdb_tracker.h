@@ -1,0 +1,61 @@
+// What pod disruption budgets still allow while one plan takes pod after pod away.
+//
+// A budget is used up by what the plan removes, not by what the API server has seen; it may go
+// below zero. Order of the budgets is that of the list, and shows in which pod is named as
+// blocking.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "model/policy.h"
+#include "model/selector.h"
+
+namespace coppice::drain {
+
+class PdbTracker {
+ public:
+  PdbTracker() = default;  // no budgets
+  // Fails on a malformed selector: not knowing whom a budget protects, nothing may be removed.
+  static Result<PdbTracker> Create(
+      const std::vector<std::shared_ptr<const model::PodDisruptionBudget>>& budgets);
+
+  bool empty() const { return budgets_.empty(); }
+  // Another one after a Remove that used something up: answers hold as long as it stays.
+  uint64_t version() const { return version_; }
+  bool HasBudget(const model::Pod& pod) const;
+  // A budget of the pod that allows no disruption at all: its name, or null.
+  const std::string* ExhaustedBudget(const model::Pod& pod) const;
+
+  struct Answer {
+    bool can_remove = true;
+    bool in_parallel = true;  // all at once; else the drain depends on others coming up in time
+    const model::Pod* blocking = nullptr;  // the last that one of the two fails for
+  };
+  Answer CanRemove(const std::vector<const model::Pod*>& pods) const;
+  void Remove(const std::vector<const model::Pod*>& pods);
+
+ private:
+  struct Budget {
+    std::string namespace_;
+    std::string name;
+    model::Selector selector = model::Selector::Nothing();
+    int32_t allowed = 0;
+  };
+
+  // The first budget that covers the pod and satisfies `wanted`, or null. Asked for every pod of
+  // the cluster, so it looks only at the budgets of the pod's namespace.
+  template <class Wanted>
+  const Budget* FindBudget(const model::Pod& pod, Wanted wanted) const;
+
+  std::vector<Budget> budgets_;  // in list order
+  uint64_t version_ = 1;
+  std::map<std::string, std::vector<size_t>, std::less<>> by_namespace_;
+};
+
+}  // namespace coppice::drain

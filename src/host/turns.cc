@@ -1,0 +1,86 @@
+#include "host/turns.h"
+
+#include <algorithm>
+
+namespace coppice::host {
+
+size_t Turns::Passing() const {
+  return static_cast<size_t>(std::ranges::count(seats_, true, &Seat::passing));
+}
+
+bool Turns::MayBegin(const Seat& seat) const {
+  if (seat.passing || world_.snapshot().forks() != 0) return false;
+  if (seat.engine->keeps_others_out() && Passing() > 0) return false;
+  return std::ranges::none_of(
+      seats_, [](const Seat& other) { return other.passing && other.engine->keeps_others_out(); });
+}
+
+Turns::Seat* Turns::Next(TimePoint now) {
+  Seat* next = nullptr;
+  for (Seat& seat : seats_) {
+    if (seat.engine->Due() > now || !MayBegin(seat)) continue;
+    if (next == nullptr || seat.engine->Due() < next->engine->Due()) next = &seat;
+  }
+  return next;
+}
+
+TimePoint Turns::NextDue(TimePoint now) const {
+  TimePoint next = TimePoint::max();
+  for (const Seat& seat : seats_) {
+    // Who is due already waits for somebody else's pass, not for a time.
+    if (!seat.passing && seat.engine->Due() > now) next = std::min(next, seat.engine->Due());
+  }
+  return next;
+}
+
+Task<void> Turns::OnePass(Seat& seat) {
+  const TimePoint now = executor_.clock().Now();
+  health_.Active();
+  seat.begun = true;
+  const PassEnd end = co_await seat.engine->Pass(now);
+  if (end.succeeded) health_.Succeeded();
+  seat.passing = false;
+  LookAgain();
+}
+
+Task<void> Turns::UntilNewsOr(TimePoint when) {
+  news_.emplace(executor_);
+  const Future<bool> news = news_->future();
+  co_await news.Until(when);
+}
+
+Task<void> Turns::Run() {
+  while (!stopping_) {
+    const TimePoint now = executor_.clock().Now();
+    Seat* next = Next(now);
+    if (next == nullptr) {
+      co_await UntilNewsOr(NextDue(now));
+      continue;
+    }
+    next->passing = true;
+    next->begun = false;
+    executor_.Spawn(OnePass(*next));
+    // It gets to where it first waits before anybody else is looked at.
+    while (!next->begun) co_await executor_.Sleep(Duration::zero());
+  }
+  while (Passing() > 0) co_await UntilNewsOr(TimePoint::max());
+  over_ = true;
+}
+
+void Turns::Stop() {
+  stopping_ = true;
+  LookAgain();
+}
+
+void Turns::Tell(const Event& event) {
+  const TimePoint now = executor_.clock().Now();
+  bool hastened = false;
+  for (const Seat& seat : seats_) hastened = seat.engine->Told(event, now) || hastened;
+  if (hastened) LookAgain();
+}
+
+void Turns::LookAgain() {
+  if (news_) news_->Set(true);
+}
+
+}  // namespace coppice::host

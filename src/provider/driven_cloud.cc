@@ -1,0 +1,213 @@
+#include "provider/driven_cloud.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <utility>
+
+#include "base/strings.h"
+#include "cloud/cloud_node_groups.h"
+#include "provider/config_watch.h"
+
+namespace coppice::provider {
+namespace {
+
+constexpr size_t kParallelCloudCalls = 10;
+constexpr size_t kQueuedOrders = 100'000;
+constexpr Duration kCheckTimeout = std::chrono::seconds(30);
+
+Result<int> Size(const std::string& text, const std::string& limit) {
+  int value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || rest != text.data() + text.size() || value < 0)
+    return InvalidArgument("--nodes=" + limit + ": '" + text + "' is not a size");
+  return value;
+}
+
+// --nodes=min:max:name, upstream's form; the name may have colons of its own.
+Status Limit(std::vector<cloud::GroupConfig>& groups, const std::string& limit) {
+  const size_t first = limit.find(':');
+  const size_t second = first == std::string::npos ? first : limit.find(':', first + 1);
+  if (second == std::string::npos)
+    return InvalidArgument("--nodes=" + limit + " is not min:max:name");
+  const int min = TRY(Size(limit.substr(0, first), limit));
+  const int max = TRY(Size(limit.substr(first + 1, second - first - 1), limit));
+  if (max < min) return InvalidArgument("--nodes=" + limit + ": max is less than min");
+  const std::string name = limit.substr(second + 1);
+  const auto group = std::ranges::find(groups, name, &cloud::GroupConfig::name);
+  if (group == groups.end()) {
+    std::vector<std::string> names;
+    for (const auto& known : groups) names.push_back(known.name);
+    return NotFound("--nodes=" + limit + ": the configuration has no node group '" + name +
+                    "'; there are: " + Join(names, ", "));
+  }
+  group->min_size = min;
+  group->max_size = max;
+  return Status::Ok();
+}
+
+class DrivenCloud final : public cloud::NodeGroups {
+ public:
+  DrivenCloud(DrivenCloudOptions options, const OpenCloudContext& context)
+      : options_(std::move(options)),
+        clock_(context.clock),
+        log_(context.log),
+        watch_(
+            options_.config_path, [](const char* name) { return std::getenv(name); }, context.log) {
+  }
+
+  Status Open(const OpenCloudContext& context) {
+    config_ = TRY(watch_.LoadFirst());
+    if (config_.cloud_kind != options_.cloud) {
+      return InvalidArgument("--cloud-provider=" + options_.cloud + ", but " +
+                             options_.config_path + " is for the cloud '" + config_.cloud_kind +
+                             "': set cloud.kind there, or the flag");
+    }
+    TRY(ApplyLimits(config_));
+    cloud_ = TRY(OpenCloud(config_, context));
+    TRY(CheckAgainstCloud(*cloud_, config_.groups, options_.config_path, kCheckTimeout, clock_,
+                          log_));
+    if (options_.workers == nullptr)
+      own_workers_ = std::make_unique<Pool>(kParallelCloudCalls, kQueuedOrders);
+    Workers& workers = own_workers_ ? *own_workers_ : *options_.workers;
+    groups_ = TRY(cloud::CloudNodeGroups::Create(
+        {.cloud = *cloud_,
+         .workers = workers,
+         .clock = clock_,
+         .rng = context.rng,
+         .log = log_,
+         .metrics = context.metrics},
+        {.cluster = config_.cluster_tag,
+         .max_parallel = kParallelCloudCalls,
+         .answer_increase_after = config_.answer_increase_after.value_or(Duration::zero())},
+        config_.groups));
+    return Status::Ok();
+  }
+
+  ~DrivenCloud() override {
+    if (groups_ == nullptr) return;
+    const Status drained = groups_->Drain(Deadline::In(clock_, options_.drain));
+    if (!drained.ok()) {
+      log_.Warning("orders under way are handed over to the next start",
+                   {{"orders", drained.message()}});
+    }
+  }
+
+  uint64_t Version() const override { return groups_->Version(); }
+  std::vector<cloud::GroupInfo> Groups() override { return groups_->Groups(); }
+  Result<std::optional<std::string>> GroupOf(const cloud::NodeRef& node) override {
+    return groups_->GroupOf(node);
+  }
+  Result<bool> HasInstance(const cloud::NodeRef& node) override {
+    return groups_->HasInstance(node);
+  }
+  Result<int> TargetSize(std::string_view group) override { return groups_->TargetSize(group); }
+  Result<std::vector<cloud::Instance>> Instances(std::string_view group) override {
+    return groups_->Instances(group);
+  }
+  Result<std::shared_ptr<const model::Node>> Template(std::string_view group) override {
+    return groups_->Template(group);
+  }
+  Result<std::optional<cloud::ScalingOptions>> Options(
+      std::string_view group, const cloud::ScalingOptions& defaults) override {
+    return groups_->Options(group, defaults);
+  }
+  Status Increase(std::string_view group, int delta, Deadline deadline) override {
+    return groups_->Increase(group, delta, deadline);
+  }
+  Status IncreaseAtomically(std::string_view group, int delta, Deadline deadline) override {
+    return groups_->IncreaseAtomically(group, delta, deadline);
+  }
+  Status Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes,
+                Deadline deadline) override {
+    return groups_->Delete(group, nodes, deadline);
+  }
+  Status DecreaseTarget(std::string_view group, int delta, Deadline deadline) override {
+    return groups_->DecreaseTarget(group, delta, deadline);
+  }
+  void TellNodes(const cloud::EachNode& nodes) override { groups_->TellNodes(nodes); }
+  Status Refresh(Deadline deadline) override {
+    ReadConfigAgain();
+    return groups_->Refresh(deadline);
+  }
+  Status Cleanup() override { return groups_->Cleanup(); }
+  std::string GpuLabel() override { return groups_->GpuLabel(); }
+  std::vector<std::string> GpuTypes() override { return groups_->GpuTypes(); }
+  void LearnPrices(const cloud::PriceQuestions& questions, Deadline deadline) override {
+    groups_->LearnPrices(questions, deadline);
+  }
+  Result<double> NodePrice(const cloud::NodeRef& node,
+                           const std::map<std::string, std::string>& labels, TimePoint start,
+                           TimePoint end) override {
+    return groups_->NodePrice(node, labels, start, end);
+  }
+  Result<double> PodPrice(const model::Pod& pod, TimePoint start, TimePoint end) override {
+    return groups_->PodPrice(pod, start, end);
+  }
+
+ private:
+  Status ApplyLimits(ProviderConfig& config) const {
+    for (const std::string& limit : options_.limits) TRY(Limit(config.groups, limit));
+    return Status::Ok();
+  }
+
+  Status Apply(ProviderConfig next) {
+    TRY(ApplyLimits(next));
+    std::vector<cloud::GroupConfig> changed;
+    std::ranges::copy_if(next.groups, std::back_inserter(changed), [&](const auto& group) {
+      return std::ranges::find(config_.groups, group) == config_.groups.end();
+    });
+    TRY(CheckAgainstCloud(*cloud_, changed, options_.config_path, kCheckTimeout, clock_, log_));
+    TRY(groups_->Reconfigure(next.groups));
+    if (next.cluster_tag != config_.cluster_tag || next.cloud_kind != config_.cloud_kind ||
+        !SameYaml(next.cloud, config_.cloud)) {
+      log_.Warning("clusterTag and cloud take effect after a restart only");
+    }
+    config_.groups = std::move(next.groups);
+    log_.Info("configuration taken into use",
+              {{"groups", config_.groups.size()}, {"changed_groups", changed.size()}});
+    return Status::Ok();
+  }
+
+  // One Refresh at a time; another that comes meanwhile goes on with the old groups. No lock, for
+  // the cloud is asked on the way.
+  void ReadConfigAgain() {
+    if (reading_.exchange(true)) return;
+    if (auto next = watch_.LoadIfChanged()) {
+      const Status applied = Apply(std::move(*next));
+      if (!applied.ok()) {
+        log_.Error("the new configuration is refused, the old one stays in use",
+                   {{"file", options_.config_path}, {"error", applied.message()}});
+      }
+    }
+    reading_ = false;
+  }
+
+  const DrivenCloudOptions options_;
+  Clock& clock_;
+  const Log& log_;
+  std::atomic<bool> reading_ = false;
+  ConfigWatch watch_;
+  ProviderConfig config_;
+  // In the order in which they need each other; destroyed in the other.
+  std::unique_ptr<cloud::Cloud> cloud_;
+  std::unique_ptr<Pool> own_workers_;
+  std::unique_ptr<cloud::CloudNodeGroups> groups_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<cloud::NodeGroups>> DriveCloud(DrivenCloudOptions options,
+                                                      const OpenCloudContext& context) {
+  if (options.config_path.empty()) {
+    return InvalidArgument("--cloud-provider=" + options.cloud +
+                           " needs --cloud-config: a file with the node groups, as `coppice "
+                           "provider` reads it");
+  }
+  auto driven = std::make_unique<DrivenCloud>(std::move(options), context);
+  TRY(driven->Open(context));
+  return std::unique_ptr<cloud::NodeGroups>(std::move(driven));
+}
+
+}  // namespace coppice::provider

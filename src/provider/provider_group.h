@@ -1,0 +1,25 @@
+// One element of nodeGroups in the provider's configuration file.
+
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/status.h"
+#include "base/yaml.h"
+#include "cloud/group_config.h"
+
+namespace coppice::provider {
+
+struct GroupContext {
+  std::string cluster_tag;
+  std::string cloud_kind;
+  // userData as written to the bytes that it means.
+  std::function<Result<std::string>(const std::string& text)> user_data;
+};
+
+// What could be read; complaints are in `problems`.
+cloud::GroupConfig ReadGroup(const yaml::Node& item, const GroupContext& context,
+                             yaml::Problems& problems);
+
+}  // namespace coppice::provider

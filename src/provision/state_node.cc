@@ -1,0 +1,104 @@
+// What a machine is to the solver while it is on its way: the claim speaks for it until the node is
+// registered, fills in what the kubelet has not reported yet until it is initialised, and taints
+// that will go away by themselves do not count.
+
+#include <algorithm>
+#include <array>
+
+#include "model/taints.h"
+#include "provision/solver.h"
+
+namespace coppice::provision {
+namespace {
+
+constexpr std::string_view kReadinessPrefix = "readiness.k8s.io/";
+
+struct TaintName {
+  std::string_view key;
+  std::string_view effect;
+};
+constexpr std::array kEphemeralTaints = {
+    TaintName{"node.kubernetes.io/not-ready", model::kNoSchedule},
+    TaintName{"node.kubernetes.io/not-ready", model::kNoExecute},
+    TaintName{"node.kubernetes.io/unreachable", model::kNoSchedule},
+    TaintName{"node.cloudprovider.kubernetes.io/uninitialized", model::kNoSchedule},
+    TaintName{"karpenter.sh/unregistered", model::kNoExecute},
+    TaintName{"karpenter.sh/rebooting", model::kNoSchedule},
+};
+
+bool IsEphemeral(const model::Taint& taint) {
+  return taint.key.starts_with(kReadinessPrefix) ||
+         std::ranges::any_of(kEphemeralTaints, [&](const TaintName& name) {
+           return taint.key == name.key && taint.effect == name.effect;
+         });
+}
+
+bool LabelIsTrue(const NodePtr& node, std::string_view label) {
+  const std::string* value = node == nullptr ? nullptr : node->metadata.labels.Find(label);
+  return value != nullptr && *value == "true";
+}
+
+model::ResourceList FilledIn(const model::ResourceList* reported,
+                             const model::ResourceList& promised) {
+  if (reported == nullptr) return promised;
+  model::ResourceList filled = *reported;
+  for (const auto& [name, amount] : promised) {
+    const model::Quantity* there = filled.Find(name);
+    if (there == nullptr || there->IsZero()) filled[name] = amount;
+  }
+  return filled;
+}
+
+}  // namespace
+
+bool StateNode::registered() const {
+  return !managed() || LabelIsTrue(node, model::kRegisteredLabel);
+}
+bool StateNode::initialized() const {
+  return !managed() || LabelIsTrue(node, model::kInitializedLabel);
+}
+
+const std::string& StateNode::name() const {
+  return node == nullptr || !registered() ? claim->name : node->metadata.name;
+}
+
+const model::Labels& StateNode::labels() const {
+  return node == nullptr || !registered() ? claim->labels : node->metadata.labels;
+}
+
+std::string StateNode::hostname() const {
+  const std::string* label = labels().Find(model::kHostnameLabel);
+  return label == nullptr || label->empty() ? name() : *label;
+}
+
+std::string StateNode::provider_id() const { return node == nullptr ? "" : node->spec.provider_id; }
+
+std::vector<model::Taint> StateNode::taints() const {
+  std::vector<model::Taint> taints =
+      node == nullptr || !registered() ? claim->taints : node->spec.taints;
+  if (managed() && !initialized()) {
+    std::erase_if(taints, [this](const model::Taint& taint) {
+      return IsEphemeral(taint) ||
+             std::ranges::any_of(claim->startup_taints, [&](const model::Taint& startup) {
+               return model::SameTaint(startup, taint);
+             });
+    });
+  }
+  return taints;
+}
+
+model::ResourceList StateNode::capacity() const {
+  model::ResourceList list =
+      initialized() || claim == nullptr
+          ? node->status.capacity
+          : FilledIn(node == nullptr ? nullptr : &node->status.capacity, claim->capacity);
+  list["nodes"] = model::Quantity::FromUnits(1);
+  return list;
+}
+
+model::ResourceList StateNode::allocatable() const {
+  if (initialized() || claim == nullptr) return node->status.allocatable;
+  return FilledIn(node == nullptr ? nullptr : &node->status.allocatable, claim->allocatable);
+}
+
+}  // namespace coppice::provision

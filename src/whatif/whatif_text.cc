@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "base/go_duration.h"
+#include "base/strings.h"
+#include "report/explain.h"
+#include "whatif/whatif_output.h"
+#include "wire/time_text.h"
+
+namespace coppice::whatif {
+
+namespace {
+
+using Fate = RemovalAnswer::PodFate;
+using report::Unhelped;
+
+constexpr size_t kNodesShown = 20;  // that stay for the same reason
+constexpr size_t kGroupsShown = 8;
+
+std::string Count(size_t n, std::string_view noun) {
+  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
+}
+
+// Rows in columns as wide as their widest cell.
+class Table {
+ public:
+  void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  std::string ToString(std::string_view indent) const {
+    std::vector<size_t> widths;
+    for (const auto& row : rows_) {
+      widths.resize(std::max(widths.size(), row.size()));
+      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string out;
+    for (const auto& row : rows_) {
+      std::string line(indent);
+      for (size_t i = 0; i < row.size(); ++i) {
+        line += row[i];
+        if (i + 1 < row.size()) line += std::string(widths[i] - row[i].size() + 2, ' ');
+      }
+      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string After(Duration duration) {
+  return "+" + FormatGoDuration(std::chrono::duration_cast<std::chrono::seconds>(duration));
+}
+
+void Head(const WhatIfPlan& plan, std::string& out) {
+  out += "Cluster  " + Count(plan.nodes, "node") + ", " + Count(plan.pods, "pod") + ", " +
+         std::to_string(plan.pending) + " pending";
+  if (plan.added > 0) out += " (" + std::to_string(plan.added) + " of them added)";
+  out += ", as of " + wire::FormatRfc3339(plan.now) + "\n";
+  out += "Groups   " + plan.groups_how + "\n";
+  Table table;
+  table.Row({"GROUP", "NODES", "MIN", "MAX", "THEN"});
+  for (size_t i = 0; i < plan.groups_before.size(); ++i) {
+    const DumpGroups::Group& group = plan.groups_before[i];
+    const int then = i < plan.groups_after.size() ? plan.groups_after[i].target : group.target;
+    const int change = then - group.target;
+    table.Row({group.name, std::to_string(group.target), std::to_string(group.min),
+               std::to_string(group.max),
+               std::to_string(then) + (change == 0  ? ""
+                                       : change > 0 ? " (+" + std::to_string(change) + ")"
+                                                    : " (" + std::to_string(change) + ")")});
+  }
+  out += table.ToString("  ");
+  for (const std::string& note : plan.notes) out += "Note     " + note + "\n";
+  if (plan.unscheduled > 0) {
+    out += "Note     " + Count(plan.unscheduled, "pod") +
+           " without a node that the scheduler has not called unschedulable yet: not looked at, as "
+           "the autoscaler does not\n";
+  }
+}
+
+void Removals(const WhatIfPlan& plan, std::string& out) {
+  for (const RemovalAnswer& answer : plan.removals) {
+    out += "\nRemove node " + answer.node +
+           (answer.group.empty() ? "" : " (group " + answer.group + ")") + ": " +
+           (answer.drains ? "it drains" : "it does not drain") + "\n";
+    Table table;
+    table.Row({"POD", "FATE", ""});
+    for (const Fate& fate : answer.pods) {
+      const char* kind = "";
+      switch (fate.kind) {
+        case Fate::Kind::kMoves:
+          kind = "moves to";
+          break;
+        case Fate::Kind::kStaysBehind:
+          kind = "ends";
+          break;
+        case Fate::Kind::kWaits:
+          kind = "waits";
+          break;
+        case Fate::Kind::kBlocks:
+          kind = "BLOCKS";
+          break;
+        case Fate::Kind::kNoPlace:
+          kind = "PENDING";
+          break;
+      }
+      table.Row({report::NameOf(*fate.pod), kind, fate.text});
+    }
+    out += answer.pods.empty() ? "  no pods on it\n" : table.ToString("  ");
+    if (answer.drains && !answer.at_once)
+      out += "  budgets do not let all of them go at once: the drain takes its time\n";
+    if (!answer.drains) out += "  so the plan below keeps it\n";
+  }
+}
+
+// Whom it was for, and what it was chosen from.
+void Decision(const report::ScaleUp& up, std::string& out) {
+  if (!up.triggered.empty()) {
+    out += "      for " + Count(up.triggered.size(), "pod") + ": " + report::Names(up.triggered) +
+           "\n";
+  }
+  if (up.options.size() < 2) return;
+  std::vector<std::string> options;
+  for (const auto& option : up.options) {
+    options.push_back(option.group + " (" + Count(static_cast<size_t>(option.nodes), "node") +
+                      " for " + Count(option.pods, "pod") + ")");
+  }
+  out += "      compared: " + Join(options, ", ") + "\n";
+  for (const report::ExpanderStep& each : up.chosen_by)
+    out += "      " + report::Sentence(up, each) + "\n";
+}
+
+void Purchases(const WhatIfStep& step, std::string& out) {
+  for (const report::GroupResize& resize : step.bought) {
+    out += "  " + After(step.after) + "  buy " +
+           Count(static_cast<size_t>(resize.to - resize.from), "node") + " in " + resize.group +
+           " (" + std::to_string(resize.from) + " -> " + std::to_string(resize.to) + ", max " +
+           std::to_string(resize.max) + ")\n";
+  }
+  for (const report::ScaleUp& round : step.report->earlier_rounds) Decision(round, out);
+  Decision(step.report->scale_up, out);
+}
+
+void Deletions(const WhatIfStep& step, std::string& out) {
+  for (const report::RemovedNode& node : step.report->scale_down.removed) {
+    char use[64];
+    std::snprintf(use, sizeof(use), "%s utilization %.2f", node.utilization.resource.c_str(),
+                  node.utilization.value);
+    out += "  " + After(step.after) + "  remove " + node.node + " (" + node.group + "), " +
+           (node.utilization.resource.empty() ? "empty" : use) + "\n";
+    for (const report::Move& move : node.moves) {
+      out += "      " + report::NameOf(*move.pod) + " moves" +
+             (move.node.empty() ? "" : " to " + move.node) + "\n";
+    }
+  }
+}
+
+void ShowUnhelped(const report::ScaleUp& up, const std::vector<Unhelped>& kinds,
+                  std::string_view heading, bool whole, std::string& out) {
+  if (kinds.empty()) return;
+  out += "\n" + std::string(heading) + "\n";
+  for (const Unhelped& kind : kinds) {
+    out += "  " + report::Names(kind.pods, whole ? kind.pods.size() : 3) + "\n";
+    const auto reasons = report::ReasonsByGroup(kind);
+    Table table;
+    for (size_t i = 0; i < reasons.size() && (whole || i < kGroupsShown); ++i)
+      table.Row({reasons[i].group, reasons[i].text});
+    out += table.ToString("    ");
+    if (reasons.empty()) {
+      const std::string said = report::ReasonCounts(up.result, kind, up.considered_groups);
+      if (!said.empty()) out += "    " + said + "\n";
+    }
+    if (!whole && reasons.size() > kGroupsShown)
+      out += "    and " + std::to_string(reasons.size() - kGroupsShown) + " more groups\n";
+    if (kind.misses.empty()) {
+      out += "    no single change that is known would help\n";
+    }
+    for (size_t i = 0; i < kind.misses.size() && (whole || i < 1); ++i)
+      out += "    nearest: " + report::Sentence(kind.misses[i]) + "\n";
+  }
+}
+
+void Staying(const WhatIfPlan& plan, bool whole, std::string& out) {
+  if (plan.last == nullptr) return;
+  std::map<std::string, std::vector<const report::StayingNode*>> by_reason;
+  for (const auto* list : {&plan.last->scale_down.staying, &plan.last->scale_down.held}) {
+    for (const report::StayingNode& node : *list) {
+      const bool again = node.reason == report::Unremovable::kRecentlyUnremovable;
+      by_reason[std::string(report::ToString(again ? node.earlier : node.reason))].push_back(&node);
+    }
+  }
+  if (by_reason.empty()) return;
+  out += "\nNodes that stay\n";
+  Table table;
+  table.Row({"NODE", "REASON", "WHY"});
+  for (auto& [reason, nodes] : by_reason) {
+    std::ranges::sort(nodes, {}, [](const auto* node) { return node->node; });
+    for (size_t i = 0; i < nodes.size() && (whole || i < kNodesShown); ++i)
+      table.Row({nodes[i]->node, reason, report::Sentence(*nodes[i])});
+    if (!whole && nodes.size() > kNodesShown) {
+      table.Row({"... " + std::to_string(nodes.size() - kNodesShown) + " more", reason,
+                 "(--whole shows all)"});
+    }
+  }
+  out += table.ToString("  ");
+}
+
+}  // namespace
+
+std::string AsText(const WhatIfPlan& plan, bool whole) {
+  std::string out;
+  Head(plan, out);
+  Removals(plan, out);
+  if (!plan.fitting.empty()) {
+    out += "\nPods that need nothing new\n";
+    Table table;
+    for (size_t i = 0; i < plan.fitting.size() && (whole || i < kNodesShown); ++i)
+      table.Row({report::NameOf(*plan.fitting[i].pod), "fits " + plan.fitting[i].node});
+    out += table.ToString("  ");
+    if (!whole && plan.fitting.size() > kNodesShown)
+      out += "  and " + std::to_string(plan.fitting.size() - kNodesShown) + " more\n";
+  }
+  out += "\nPlan\n";
+  for (const WhatIfStep& step : plan.steps) {
+    Purchases(step, out);
+    Deletions(step, out);
+  }
+  if (plan.steps.empty()) out += "  nothing to buy, nothing to remove\n";
+  out += "  (" + std::to_string(plan.passes) + (plan.passes == 1 ? " pass" : " passes") + " over " +
+         FormatGoDuration(std::chrono::duration_cast<std::chrono::seconds>(plan.took)) +
+         " of simulated time: new nodes are up at once, pods are bound, timers run out" +
+         (plan.settled ? "" : "; more would follow, --horizon looks further") + ")\n";
+  if (plan.last != nullptr) {
+    const report::ScaleUp& up = plan.about_pods();
+    ShowUnhelped(up, up.unhelped, "Pods that nothing helps", whole, out);
+    ShowUnhelped(up, up.unserved, "Pods that a group would take if a limit let it grow", whole,
+                 out);
+  }
+  Staying(plan, whole, out);
+  return out;
+}
+
+}  // namespace coppice::whatif

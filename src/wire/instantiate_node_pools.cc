@@ -1,0 +1,6 @@
+#include "wire/codec.h"
+#include "wire/tables_node_pools.h"
+
+COPPICE_WIRE_CUSTOM(coppice::model::NodePool);
+COPPICE_WIRE_CUSTOM(coppice::model::NodeClaim);
+COPPICE_WIRE_CUSTOM(coppice::model::NodeClass);
