@@ -102,6 +102,7 @@ Status NodeInfo::Add(Task& task) {
   task.node_last_transaction = task.last_transaction;
   task.node_slot = static_cast<uint32_t>(tasks.size());
   tasks.push_back(&task);
+  ++version;
   if (changed) changed->push_back(index);
   return Status::Ok();
 }
@@ -126,6 +127,7 @@ void NodeInfo::Remove(Task& task) {
   tasks[task.node_slot]->node_slot = task.node_slot;
   tasks.pop_back();
   task.node = nullptr;
+  ++version;
   if (changed) changed->push_back(index);
 }
 

@@ -56,10 +56,12 @@ class Extender final : public Plugin,
 
  private:
   Fit CheckNode(const Task& task, const NodeInfo& node) override;
+  Scope PredicateScope(const Task& task) const override { return ScopeOf(task); }
   bool Collect(const Task& task) override;
   void Fetch() override;
   Status ScoreNodes(const Task& task, std::span<NodeInfo* const> nodes,
                     std::span<double> scores) override;
+  Scope BatchNodeOrderScope(const Task& task) const override { return ScopeOf(task); }
   Victims PreemptVictims(const Task& preemptor, std::span<Task* const> candidates) override;
   Victims ReclaimVictims(const Task& reclaimer, std::span<Task* const> candidates) override;
   bool IsOverused(const QueueInfo& queue) override;
@@ -70,6 +72,10 @@ class Extender final : public Plugin,
   void OnDeallocate(Event& event) override;
 
   bool Interests(const Task& task) const { return config_.Interests(*task.pod); }
+  // A task that is of no interest gets the same answer for ever: none.
+  Scope ScopeOf(const Task& task) const {
+    return Interests(task) ? Scope::kAnything : Scope::kShapes;
+  }
   Result<Reply> Ask(Verb verb, const std::string& body);
   Status OpenSession(bool& registers);
   void FetchOneByOne();

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "app/commands/commands.h"
-#include "app/stop_signals.h"
+#include "host/stop_signals.h"
 #include "net/http_server.h"
 #include "net/url.h"
 #include "plugins/batch/extender/reference_server.h"
@@ -59,7 +59,7 @@ int RunExtender(const std::vector<std::string>& args, Plugins&) {
     std::fprintf(stderr, "coppice extender: %s\n", options.status().message().c_str());
     return 2;
   }
-  const StopSignals signals({SIGTERM, SIGINT});
+  const host::StopSignals signals({SIGTERM, SIGINT});
   const auto server = net::HttpServer::Create(*options, batch::extender::AnswerAsReference);
   if (!server.ok()) {
     std::fprintf(stderr, "coppice extender: %s\n", server.status().message().c_str());
@@ -67,7 +67,7 @@ int RunExtender(const std::vector<std::string>& args, Plugins&) {
   }
   std::printf("listening on port %u\n", unsigned{(*server)->port()});
   std::fflush(stdout);
-  while (signals.Wait(std::chrono::seconds(1)) != Signal::kStop) {
+  while (signals.Wait(std::chrono::seconds(1)) != host::Signal::kStop) {
   }
   (*server)->Stop();
   return 0;
