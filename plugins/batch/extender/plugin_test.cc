@@ -4,15 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <mutex>
 
 #include "base/fake_clock.h"
+#include "batch/session.h"
 #include "net/fake_http_client.h"
 #include "plugins/batch/extender/factory.h"
-#include "wire/json_cursor.h"
 #include "wire/wire.h"
-
-#include "batch/session.h"
 
 namespace coppice::batch::extender {
 namespace {
@@ -21,7 +21,6 @@ using net::HttpRequest;
 using net::HttpResponse;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 // Answers by verb, the last part of the path; what has none is 404.
 struct FakeServer {
@@ -58,7 +57,7 @@ struct ExtenderTest : testing::Test {
           return Result<std::unique_ptr<net::HttpClient>>(std::make_unique<net::FakeHttpClient>(
               [this](const HttpRequest& request, Deadline) { return server.Answer(request); }));
         }));
-    const fit::FilterRegistry filters;
+    const fit::FilterRegistry filters("filter");
     cluster::Snapshot snapshot;
     SessionInput input;
     for (const char* name : {"n1", "n2"}) {
