@@ -70,6 +70,7 @@ constexpr OwnFlags kOwnFlags[] = {
     {"run", "the autoscaler: on a model cluster, or with --kubeconfig or in a pod on a real one",
      RunAutoscaler},
     {"expander", "serve built-in expanders over Cluster Autoscaler's gRPC protocol", RunExpander},
+    {"extender", "the reference server of the batch scheduler's HTTP extender", RunExtender},
     {"simulate", "what would the autoscaler do with this cluster dump, and why", RunSimulate},
     {"flags", nullptr, RunFlags},  // for tools/check_docs
 };

@@ -1,6 +1,8 @@
 #include "batch/combine.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 namespace coppice::batch {
 namespace {
@@ -29,9 +31,10 @@ void Combine::Build(const std::vector<Tier>& tiers, const std::map<std::string, 
     if (line.flag && !option.enabled(*line.flag)) return;
     players.push_back({role, tier});
   };
+  std::map<std::string, int> entries;
   for (uint32_t tier = 0; tier < tiers.size(); ++tier) {
     for (const PluginOption& option : tiers[tier].plugins) {
-      const auto found = slots.find(option.name);
+      const auto found = slots.find(SlotName(option.name, ++entries[option.name]));
       if (found == slots.end()) continue;
       const Slots& s = found->second;
       add(job_order_, s.job_order, option, tier, "JobOrder");
@@ -60,6 +63,26 @@ void Combine::Build(const std::vector<Tier>& tiers, const std::map<std::string, 
       add(job_enqueueable_, s.job_enqueueable, option, tier, "JobEnqueueable");
       add(job_enqueued_, s.job_enqueued, option, tier, "JobEnqueued");
     }
+  }
+}
+
+std::string Combine::SlotName(const std::string& plugin, int entry) const {
+  return upstream_exact_ || entry == 1 ? plugin : plugin + "#" + std::to_string(entry);
+}
+
+void Combine::BuildLast(const std::vector<Slots>& last) {
+  const auto add = [](auto& players, auto* role) {
+    if (role) players.push_back({role, std::numeric_limits<uint32_t>::max()});
+  };
+  for (const Slots& s : last) {
+    add(predicate_, s.predicate);
+    add(batch_node_order_, s.batch_node_order);
+    add(overused_, s.overused);
+    add(job_ready_, s.job_ready);
+    add(job_enqueued_, s.job_enqueued);
+    add(last_preemptable_, s.preemptable);
+    add(last_reclaimable_, s.reclaimable);
+    add(last_job_enqueueable_, s.job_enqueueable);
   }
 }
 
@@ -132,8 +155,14 @@ Fit Combine::CheckNodeForPreempt(const Task& task, const NodeInfo& node) const {
   return nullptr;
 }
 
-void Combine::Ahead(const Task& task, std::span<NodeInfo* const> nodes) const {
-  for (const auto& player : predicate_) player.role->Ahead(task, nodes);
+bool Combine::Collect(const Task& task) const {
+  bool any = false;
+  for (const auto& player : predicate_) any |= player.role->Collect(task);
+  return any;
+}
+
+void Combine::Fetch() const {
+  for (const auto& player : predicate_) player.role->Fetch();
 }
 
 std::optional<std::vector<double>> Combine::Score(const Task& task,
@@ -190,12 +219,13 @@ Scope Combine::ScoreScope(const Task& task) const {
 template <class R, class Ask>
 std::vector<Task*> Combine::Intersect(const Players<R>& players, Ask ask) const {
   std::vector<Task*> victims;
-  bool decided = false;  // somebody in this tier has spoken
-  bool closed = false;   // and said that nobody may go
+  std::function<void(std::vector<Task*>&)> taken;  // of whose list it began with
+  bool decided = false;                            // somebody in this tier has spoken
+  bool closed = false;                             // and said that nobody may go
   for (size_t i = 0; i < players.size(); ++i) {
     const bool new_tier = i > 0 && players[i].tier != players[i - 1].tier;
     if (new_tier) {
-      if (!victims.empty() || (decided && !upstream_exact_)) return victims;
+      if (!victims.empty() || (decided && !upstream_exact_)) break;
       decided = closed = false;
     }
     if (closed) continue;
@@ -206,6 +236,7 @@ std::vector<Task*> Combine::Intersect(const Players<R>& players, Ask ask) const 
       decided = closed = true;
     } else if (upstream_exact_ ? victims.empty() : !decided) {
       victims = std::move(answer.tasks);
+      taken = std::move(answer.taken);
       decided = true;
     } else {
       std::erase_if(victims, [&](const Task* victim) {
@@ -214,21 +245,44 @@ std::vector<Task*> Combine::Intersect(const Players<R>& players, Ask ask) const 
       });
     }
   }
+  if (taken && !victims.empty()) taken(victims);
+  return victims;
+}
+
+// Those that stand behind all tiers may only take victims out.
+template <class R, class Ask>
+std::vector<Task*> Combine::Narrow(std::vector<Task*> victims, const Players<R>& last, Ask ask) {
+  for (const auto& player : last) {
+    if (victims.empty()) break;
+    const Victims answer = ask(*player.role, victims);
+    if (answer.vote == 0) continue;
+    std::erase_if(victims, [&](Task* victim) {
+      return std::ranges::find(answer.tasks, victim) == answer.tasks.end();
+    });
+  }
   return victims;
 }
 
 std::vector<Task*> Combine::Preemptable(const Task& preemptor,
                                         std::span<Task* const> candidates) const {
-  return Intersect(preemptable_, [&](batch::Preemptable& role) {
+  auto victims = Intersect(preemptable_, [&](batch::Preemptable& role) {
     return role.PreemptVictims(preemptor, candidates);
   });
+  return Narrow(std::move(victims), last_preemptable_,
+                [&](batch::Preemptable& role, std::span<Task* const> left) {
+                  return role.PreemptVictims(preemptor, left);
+                });
 }
 
 std::vector<Task*> Combine::Reclaimable(const Task& reclaimer,
                                         std::span<Task* const> candidates) const {
-  return Intersect(reclaimable_, [&](batch::Reclaimable& role) {
+  auto victims = Intersect(reclaimable_, [&](batch::Reclaimable& role) {
     return role.ReclaimVictims(reclaimer, candidates);
   });
+  return Narrow(std::move(victims), last_reclaimable_,
+                [&](batch::Reclaimable& role, std::span<Task* const> left) {
+                  return role.ReclaimVictims(reclaimer, left);
+                });
 }
 
 std::vector<Task*> Combine::UnifiedEvictable(const EvictionContext& context,
@@ -312,7 +366,11 @@ bool Combine::IsSubJobPipelined(const Job& job, const SubJob& sub_job) const {
 }
 
 bool Combine::MayEnqueue(const Job& job) const {
-  return Vote(job_enqueueable_, [&](JobEnqueueable& role) { return role.JobEnqueueableVote(job); });
+  return Vote(job_enqueueable_,
+              [&](JobEnqueueable& role) { return role.JobEnqueueableVote(job); }) &&
+         std::ranges::none_of(last_job_enqueueable_, [&](const auto& player) {
+           return player.role->JobEnqueueableVote(job) < 0;
+         });
 }
 
 void Combine::OnJobEnqueued(const Job& job) const {

@@ -76,6 +76,14 @@ class Combine {
 
   // The plug-ins that opened, by name, and where the configuration puts them.
   void Build(const std::vector<Tier>& tiers, const std::map<std::string, Slots>& slots);
+  // Where the nth entry of a plug-in has its slots. Upstream has one place for all of a name: what
+  // the second plays replaces the first's, and is asked twice.
+  std::string SlotName(const std::string& plugin, int entry) const;
+
+  // Who is asked behind all tiers, whatever these have said: of predicates, scores, overused queues
+  // and readiness as if in a tier of its own; of victims it may only take some out, and to admit a
+  // job it may only object. After Build.
+  void BuildLast(const std::vector<Slots>& last);
 
   int CompareJobs(const Job& l, const Job& r) const;
   bool JobBefore(const Job& l, const Job& r) const;
@@ -88,7 +96,9 @@ class Combine {
   Fit CheckNode(const Task& task, const NodeInfo& node) const;
   // The first refusal that evicting others would not lift.
   Fit CheckNodeForPreempt(const Task& task, const NodeInfo& node) const;
-  void Ahead(const Task& task, std::span<NodeInfo* const> nodes) const;
+  // Roles::Predicate has what these are for.
+  bool Collect(const Task& task) const;
+  void Fetch() const;
   // Of each node, or nothing if the scoring of all has failed.
   std::optional<std::vector<double>> Score(const Task& task,
                                            std::span<NodeInfo* const> nodes) const;
@@ -130,6 +140,8 @@ class Combine {
   template <class R, class Ask>
   std::vector<Task*> Intersect(const Players<R>& players, Ask ask) const;
   template <class R, class Ask>
+  static std::vector<Task*> Narrow(std::vector<Task*> victims, const Players<R>& last, Ask ask);
+  template <class R, class Ask>
   static bool Vote(const Players<R>& players, Ask ask);
 
   bool upstream_exact_;
@@ -158,6 +170,9 @@ class Combine {
   Players<SubJobPipelined> sub_job_pipelined_;
   Players<JobEnqueueable> job_enqueueable_;
   Players<JobEnqueued> job_enqueued_;
+  Players<batch::Preemptable> last_preemptable_;
+  Players<batch::Reclaimable> last_reclaimable_;
+  Players<JobEnqueueable> last_job_enqueueable_;
 };
 
 }  // namespace coppice::batch

@@ -98,8 +98,11 @@ Status NodeInfo::Add(Task& task) {
   task.node_name = name;
   task.node = this;
   task.node_status = task.status;
+  task.node_eviction_occurred = task.eviction_occurred;
+  task.node_last_transaction = task.last_transaction;
   task.node_slot = static_cast<uint32_t>(tasks.size());
   tasks.push_back(&task);
+  ++version;
   if (changed) changed->push_back(index);
   return Status::Ok();
 }
@@ -124,6 +127,7 @@ void NodeInfo::Remove(Task& task) {
   tasks[task.node_slot]->node_slot = task.node_slot;
   tasks.pop_back();
   task.node = nullptr;
+  ++version;
   if (changed) changed->push_back(index);
 }
 

@@ -38,6 +38,7 @@ struct NodeInfo {
 
   std::vector<Task*> tasks;                  // in no particular order
   std::vector<uint32_t>* changed = nullptr;  // its index is noted there after every change
+  uint64_t version = 0;                      // another one after every change
 
   explicit NodeInfo(std::shared_ptr<const model::Node> node);
 

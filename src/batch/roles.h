@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,8 +63,11 @@ struct Predicate {
   virtual ~Predicate() = default;
   virtual Fit CheckNode(const Task& task, const NodeInfo& node) = 0;
   virtual Scope PredicateScope(const Task&) const { return Scope::kAnything; }
-  // CheckNode will be asked about these: who talks to somebody outside may ask for all at once.
-  virtual void Ahead(const Task&, std::span<NodeInfo* const>) {}
+  // For who talks to somebody outside: after a yes to Collect, CheckNode is first asked about all
+  // nodes of a search only to note them (it lets each pass), then Fetch may ask for all at once,
+  // and then CheckNode is asked again and knows.
+  virtual bool Collect(const Task&) { return false; }
+  virtual void Fetch() {}
 };
 struct NodeOrder {  // added to the node's score
   virtual ~NodeOrder() = default;
@@ -87,6 +91,8 @@ struct BestNode {  // overrides the scores; null: no opinion
 struct Victims {
   std::vector<Task*> tasks;
   int vote = 1;  // 0 abstains; whatever else makes the list count
+  // Told what came of the vote, if it began with this list; may take tasks out.
+  std::function<void(std::vector<Task*>& result)> taken = nullptr;
 };
 struct Preemptable {
   virtual ~Preemptable() = default;

@@ -26,7 +26,12 @@ NodeFilter::Found NodeFilter::Filter(const Task& task, std::span<NodeInfo* const
   const size_t enough = EnoughNodes(nodes.size());
   auto& refused = memory_[{std::string(task.job_id), std::string(task.role)}];
   const bool remembers = remembers_ && !task.role.empty() && !refused.empty();
-  session_.ask().Ahead(task, nodes);
+  if (session_.ask().Collect(task)) {
+    for (const NodeInfo* node : nodes) {
+      if (!remembers || !refused.contains(node)) (void)check(task, *node);
+    }
+    session_.ask().Fetch();
+  }
   for (NodeInfo* node : nodes) {
     if (remembers) {
       if (const auto before = refused.find(node); before != refused.end()) {

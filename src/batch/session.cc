@@ -161,6 +161,7 @@ void Session::PutOnNode(Task& task) {
 }
 
 Status Session::OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegistry& filters) {
+  std::map<std::string, int> entries;
   for (const Tier& tier : conf_.tiers) {
     for (const PluginOption& option : tier.plugins) {
       if (!plugins.Has(option.name)) {
@@ -172,11 +173,33 @@ Status Session::OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegi
                                   .options = options_,
                                   .filters = filters};
       auto plugin = TRY(plugins.Make(option.name, context));
-      TRY(plugin->Open(*this, slots_[option.name]));
-      plugins_.emplace_back(option.name, std::move(plugin));
+      const std::string slot = combine_.SlotName(option.name, ++entries[option.name]);
+      TRY(plugin->Open(*this, slots_[slot]));
+      plugins_.emplace_back(slot, std::move(plugin));
     }
   }
   combine_.Build(conf_.tiers, slots_);
+  return upstream_exact() ? Status::Ok() : OpenExtenders(plugins, filters);
+}
+
+// The list of that name: what it says without a prefix is what the plug-in `extender` is told with.
+Status Session::OpenExtenders(const PluginRegistry& plugins, const fit::FilterRegistry& filters) {
+  if (!conf_.extenders || conf_.extenders->is_null()) return Status::Ok();
+  const ArgumentValue::List* list = conf_.extenders->AsList();
+  if (!list) return InvalidArgument("extenders must be a list");
+  std::vector<Slots> last;
+  for (const ArgumentValue& item : *list) {
+    if (!item.AsMap()) return InvalidArgument("each of the extenders must be a map");
+    ArgumentValue::Map values;
+    for (const auto& [key, value] : *item.AsMap()) values["extender." + key] = value;
+    const Arguments arguments(std::move(values));
+    const PluginContext context{
+        .name = "extender", .arguments = arguments, .options = options_, .filters = filters};
+    auto plugin = TRY(plugins.Make("extender", context));
+    TRY(plugin->Open(*this, last.emplace_back()));
+    plugins_.emplace_back("extenders#" + std::to_string(last.size()), std::move(plugin));
+  }
+  combine_.BuildLast(last);
   return Status::Ok();
 }
 

@@ -26,6 +26,7 @@
 #include "batch/combine.h"
 #include "batch/conf.h"
 #include "batch/kube_view.h"
+#include "batch/object_texts.h"
 #include "batch/options.h"
 #include "batch/outcome.h"
 #include "batch/plugin.h"
@@ -54,7 +55,8 @@ struct SessionInput {
   std::vector<model::PriorityClass> priority_classes;
   std::vector<model::ResourceQuota> quotas;
   std::vector<model::PodDisruptionBudget> budgets;
-  std::string uid;  // of this session; conditions carry it
+  std::shared_ptr<const ObjectTexts> texts;  // null: nobody needs whole objects
+  std::string uid;                           // of this session; conditions carry it
   TimePoint now;
 };
 
@@ -140,6 +142,7 @@ class Session {
   void ReadPods();
   void PutOnNode(Task& task);
   Status OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegistry& filters);
+  Status OpenExtenders(const PluginRegistry& plugins, const fit::FilterRegistry& filters);
 
   std::string PhaseOf(const Job& job) const;
   void CloseJob(Job& job);

@@ -99,6 +99,8 @@ struct Task : TransactionContext {
   NodeInfo* node = nullptr;
   uint32_t node_slot = 0;
   TaskStatus node_status = TaskStatus::kUnknown;
+  bool node_eviction_occurred = false;
+  std::optional<TransactionContext> node_last_transaction;
 
   const Resource& req() const { return *request; }
 };

@@ -25,6 +25,12 @@ struct Transfer {
 size_t OnBody(char* data, size_t, size_t size, void* opaque) {
   auto& transfer = *static_cast<Transfer*>(opaque);
   if (transfer.response.body.size() + size > transfer.options->max_body_bytes) {
+    if (transfer.options->cut_long_bodies) {
+      transfer.response.cut = true;
+      transfer.response.body.append(
+          data, transfer.options->max_body_bytes - transfer.response.body.size());
+      return 0;
+    }
     transfer.why_stopped =
         fmt::format("the answer is longer than {} bytes", transfer.options->max_body_bytes);
     return 0;
@@ -80,7 +86,7 @@ class CurlClient final : public HttpClient {
     long status = 0;
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
     Return(handle);
-    if (outcome != CURLE_OK) {
+    if (outcome != CURLE_OK && !transfer.response.cut) {
       const std::string why = !transfer.why_stopped.empty() ? transfer.why_stopped
                               : detail[0] != '\0'           ? std::string(detail)
                                                             : curl_easy_strerror(outcome);
@@ -131,15 +137,21 @@ class CurlClient final : public HttpClient {
         std::chrono::duration_cast<std::chrono::milliseconds>(options_.connect_timeout).count();
     set(CURLOPT_CONNECTTIMEOUT_MS, std::min(static_cast<long>(connect), millis));
     set(CURLOPT_USERAGENT, options_.user_agent.c_str());
-    set(CURLOPT_ACCEPT_ENCODING,
-        "");  // whatever libcurl can unpack; the body limit counts unpacked bytes
+    // Empty is whatever libcurl can unpack; the body limit counts unpacked bytes.
+    set(CURLOPT_ACCEPT_ENCODING, options_.accept_encoding.c_str());
+    if (options_.path_as_is) set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_FOLLOWLOCATION, options_.max_redirects > 0 ? 1L : 0L);
     set(CURLOPT_MAXREDIRS, static_cast<long>(options_.max_redirects));
     set(CURLOPT_MAXCONNECTS, 2L);
     if (!options_.ca_file.empty()) set(CURLOPT_CAINFO, options_.ca_file.c_str());
+    if (!options_.cert_file.empty()) {
+      set(CURLOPT_SSLCERT, options_.cert_file.c_str());
+      set(CURLOPT_SSLKEY, options_.key_file.c_str());
+    }
     if (options_.proxy) set(CURLOPT_PROXY, options_.proxy->c_str());
 
     for (const auto& [name, value] : request.headers) headers.Add(name, value);
+    if (!options_.accept_header) headers.AddLine("Accept:");
     headers.AddLine("Expect:");  // one round trip less for bodies over 1 KiB
     set(CURLOPT_HTTPHEADER, headers.get());
     if (!request.bearer_token.empty()) {

@@ -37,6 +37,7 @@ struct HttpResponse {
   int status = 0;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
+  bool cut = false;  // the body went on: HttpClientOptions::cut_long_bodies
 
   // The first header of that name (lower case), or null.
   const std::string* Header(std::string_view name) const;
@@ -57,6 +58,9 @@ struct HttpClientOptions {
   std::string user_agent = "coppice";
   // PEM file of the authorities to trust instead of the system's. Certificates are always verified.
   std::string ca_file;
+  // PEM files with which the client shows who it is. Both or none.
+  std::string cert_file;
+  std::string key_file;
   // Unset: http_proxy, https_proxy, all_proxy and no_proxy of the environment count. "": no proxy
   // at all.
   std::optional<std::string> proxy;
@@ -66,6 +70,10 @@ struct HttpClientOptions {
   size_t max_header_bytes = 64 << 10;
   int max_redirects = 0;  // 0: a redirect is an answer like any other
   size_t max_idle_connections = 16;
+  std::string accept_encoding;   // empty: whatever can be unpacked
+  bool accept_header = true;     // "Accept: */*", unless the request has one
+  bool path_as_is = false;       // dots in a path are sent and not resolved
+  bool cut_long_bodies = false;  // one above max_body_bytes is an answer, cut off there
 };
 
 Result<std::unique_ptr<HttpClient>> MakeHttpClient(HttpClientOptions options, const Clock& clock);

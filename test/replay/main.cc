@@ -38,6 +38,7 @@ std::string NameOf(const Json& c, int line) {
 void RunCase(const Area& area, const std::string& text, int line, Tally& tally) {
   ++tally.cases;
   Report report;
+  report.text = text;
   std::string name = "line " + std::to_string(line);
   try {
     const Json parsed = Json::parse(text);

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coppice::replay {
@@ -27,6 +28,8 @@ class Report {
   void Unreadable(std::string why) { lines.push_back("cannot be replayed: " + std::move(why)); }
 
   std::vector<std::string> lines;
+  // The case as it stands in the file, for whoever needs the order of members.
+  std::string_view text;
 };
 
 // The folder of the file that is being replayed: some recordings refer to others beside them.

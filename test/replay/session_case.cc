@@ -1,6 +1,10 @@
 #include "test/replay/session_case.h"
 
+#include <map>
+#include <nlohmann/json.hpp>
+
 #include "base/strings.h"
+#include "batch/object_texts.h"
 #include "test/replay/objects.h"
 
 namespace coppice::replay {
@@ -16,6 +20,17 @@ std::vector<batch::NodeImage> ImagesOf(const Json& node) {
   }
   return images;
 }
+
+// Nodes have no namespace, so that the two kinds do not meet.
+struct RawTexts final : batch::ObjectTexts {
+  std::map<std::string, std::string> by_name;
+  std::string_view TextOf(const model::Pod& pod) const override { return Find(pod.metadata); }
+  std::string_view TextOf(const model::Node& node) const override { return Find(node.metadata); }
+  std::string_view Find(const model::ObjectMeta& meta) const {
+    const auto found = by_name.find(meta.namespace_ + "/" + meta.name);
+    return found == by_name.end() ? std::string_view() : found->second;
+  }
+};
 
 bool IsTerminated(const model::Pod& pod) {
   return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
@@ -46,6 +61,21 @@ SessionCase::SessionCase(const Json& c)
   // The recordings' wall clock is after the first of November, their objects are of January.
   using namespace std::chrono;  // NOLINT: literals of dates
   input_.now = sys_days{2026y / November / 2d};
+}
+
+void SessionCase::KeepTexts(std::string_view text) {
+  const auto ordered = nlohmann::ordered_json::parse(text);
+  auto texts = std::make_shared<RawTexts>();
+  const auto keep = [&](const char* key) {
+    if (!ordered.contains(key)) return;
+    for (const auto& object : ordered.at(key)) {
+      const auto& meta = object.at("metadata");
+      texts->by_name[meta.value("namespace", "") + "/" + meta.value("name", "")] = object.dump();
+    }
+  };
+  keep("pods");
+  keep("nodes");
+  input_.texts = std::move(texts);
 }
 
 Result<std::unique_ptr<batch::Session>> SessionCase::Open(const batch::PluginRegistry& plugins,

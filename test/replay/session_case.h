@@ -2,7 +2,10 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "batch/session.h"
 #include "cluster/snapshot.h"
@@ -14,6 +17,8 @@ class SessionCase {
  public:
   // Reads the objects of the case; throws if one is malformed.
   explicit SessionCase(const Json& c);
+  // Extenders are shown pods and nodes whole: `text` is the case with members in their order.
+  void KeepTexts(std::string_view text);
 
   // As upstream, mistakes included.
   Result<std::unique_ptr<batch::Session>> Open(const batch::PluginRegistry& plugins,
@@ -24,5 +29,10 @@ class SessionCase {
   cluster::Snapshot snapshot_;
   batch::SessionInput input_;
 };
+
+// Runs the case and compares its outcome. `adjust` may change both sides of a key before they are
+// compared.
+using AdjustOutcome = std::function<void(const std::string& key, Json& theirs, Json& ours)>;
+void ReplaySession(const Json& c, Report& report, const AdjustOutcome& adjust);
 
 }  // namespace coppice::replay

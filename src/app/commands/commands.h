@@ -50,6 +50,7 @@ int RunFlags(const std::vector<std::string>& args, Plugins& plugins);
 // Commands that read their arguments themselves, because the autoscaler's flags are a table of
 // their own (autoscale/flags.h). `args` is what follows the command's name.
 int RunExpander(const std::vector<std::string>& args, Plugins& plugins);
+int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
 
 }  // namespace coppice::app

@@ -1,0 +1,163 @@
+#include "plugins/batch/extender/caller.h"
+
+#include <condition_variable>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace coppice::batch::extender {
+namespace {
+
+constexpr int kMaxHops = 10;
+constexpr size_t kQueuedCalls = 1 << 16;
+
+std::string UrlText(const std::string& prefix, const std::string& verb) {
+  std::string_view trimmed = prefix;
+  while (trimmed.ends_with('/')) trimmed.remove_suffix(1);
+  return std::string(trimmed) + "/" + verb;
+}
+
+// Go never goes to this machine by way of a proxy.
+bool IsThisMachine(std::string_view host) {
+  return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
+}
+
+bool IsRedirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+net::HttpRequest MakeRequest(const GoUrl& url, const std::string& body, const Secret& token) {
+  net::HttpRequest request{.method = "POST", .url = url.ToString()};
+  request.headers.emplace_back("Content-Type", "application/json");
+  request.bearer_token = token;
+  request.body = body;
+  return request;
+}
+
+// The next request of a redirect: 301, 302 and 303 ask again without the body.
+Status Follow(const net::HttpResponse& response, GoUrl& url, net::HttpRequest& request) {
+  const std::string* location = response.Header("location");
+  const GoUrl from = url;
+  url = TRY(ResolveGoUrl(from, *location));
+  if (response.status < 304) {
+    request.method = "GET";
+    request.body.clear();
+  }
+  request.headers.clear();
+  if (request.method == "POST") request.headers.emplace_back("Content-Type", "application/json");
+  if (from.scheme == "http" || url.scheme == "https") {
+    const std::string referer = from.scheme + "://" + std::string(from.host()) + from.target;
+    request.headers.emplace_back("Referer", referer);
+  }
+  if (url.host() != from.host()) request.bearer_token = Secret();
+  request.url = url.ToString();
+  return Status::Ok();
+}
+
+}  // namespace
+
+Caller::Caller(const Config& config, bool upstream_exact, const Clock& clock,
+               std::unique_ptr<net::HttpClient> client)
+    : prefix_(config.url_prefix),
+      timeout_(config.timeout),
+      token_file_(config.token_file),
+      clock_(clock),
+      client_(std::move(client)),
+      breaker_(upstream_exact ? 0 : config.breaker_failures, config.breaker_pause) {}
+
+Result<std::shared_ptr<Caller>> Caller::Create(const Config& config, bool upstream_exact,
+                                               const Clock& clock, const ClientMaker& make) {
+  net::HttpClientOptions options{
+      .ca_file = config.ca_file,
+      .cert_file = config.cert_file,
+      .key_file = config.key_file,
+      .connect_timeout = std::chrono::seconds(30),
+      .request_timeout = std::chrono::hours(24),
+      .max_body_bytes = kMaxAnswerBytes,
+      .max_idle_connections = kCallsAtOnce,
+      .accept_encoding = "gzip",
+      .accept_header = false,
+      .path_as_is = true,
+      .cut_long_bodies = true,
+  };
+  if (upstream_exact) options.user_agent = "Go-http-client/1.1";
+  const auto url = ParseGoUrl(config.url_prefix);
+  if (url.ok() && IsThisMachine(url->host())) options.proxy = "";
+  auto client = TRY(make(std::move(options)));
+  return std::shared_ptr<Caller>(new Caller(config, upstream_exact, clock, std::move(client)));
+}
+
+Status Caller::ReadToken() {
+  if (token_file_.empty()) return Status::Ok();
+  std::ifstream file(token_file_, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file.good() && !file.eof()) {
+    return Unavailable("the extender's token file cannot be read: " + token_file_);
+  }
+  token_ = Secret(std::string(Trim(text)));
+  return token_.empty() ? FailedPrecondition("the extender's token file is empty: " + token_file_)
+                        : Status::Ok();
+}
+
+Result<Reply> Caller::Exchange(const std::string& verb, const std::string& body,
+                               Deadline deadline) {
+  const std::string text = UrlText(prefix_, verb);
+  GoUrl url = TRY(ParseGoUrl(text));
+  net::HttpRequest request = MakeRequest(url, body, token_);
+  for (int hop = 0;; ++hop) {
+    net::HttpResponse response = TRY(client_->Send(request, deadline));
+    if (response.status == 200) return Reply{std::move(response.body), response.cut};
+    const std::string* location = response.Header("location");
+    if (!IsRedirect(response.status) || !location || location->empty()) {
+      return FailedPrecondition("failed " + verb + " with extender at URL " + text + ", code " +
+                                std::to_string(response.status));
+    }
+    if (hop == kMaxHops) return FailedPrecondition("stopped after 10 redirects");
+    TRY(Follow(response, url, request));
+  }
+}
+
+Result<Reply> Caller::Post(const std::string& verb, const std::string& body) {
+  TRY(breaker_.Admit(clock_.Now()));
+  const Deadline deadline =
+      timeout_ > Duration::zero() ? Deadline::In(clock_, timeout_) : Deadline::Never();
+  Result<Reply> reply = Exchange(verb, body, deadline);
+  breaker_.Note(reply.ok() ? Status::Ok() : reply.status(), clock_.Now());
+  return reply;
+}
+
+std::vector<Result<Reply>> Caller::PostAll(const std::string& verb, size_t count,
+                                           const std::function<std::string(size_t)>& body) {
+  std::vector<Result<Reply>> replies(count, Unavailable("not asked"));
+  if (count == 1) {
+    replies[0] = Post(verb, body(0));
+    return replies;
+  }
+  if (!pool_) pool_ = std::make_unique<Pool>(kCallsAtOnce, kQueuedCalls);
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t under_way = 0;
+  for (size_t i = 0; i < count; ++i) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return under_way < kCallsAtOnce; });
+    ++under_way;
+    lock.unlock();
+    auto text = std::make_shared<std::string>(body(i));
+    const auto call = [&, i, text] {
+      Result<Reply> reply = Post(verb, *text);
+      const std::lock_guard done(mutex);
+      replies[i] = std::move(reply);
+      --under_way;
+      changed.notify_all();
+    };
+    if (!pool_->Submit(call).ok()) call();
+  }
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return under_way == 0; });
+  return replies;
+}
+
+}  // namespace coppice::batch::extender

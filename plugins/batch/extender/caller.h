@@ -1,0 +1,71 @@
+// Caller: one extender at the other end of HTTP, asked the way Go's client asks.
+//
+// POST to prefix + "/" + verb; 200 alone is an answer; redirects are followed as Go follows them,
+// up to ten; an answer of more than 10 MiB is one only if its JSON ends before. Kept from session
+// to session, so that connections stay warm and the breaker remembers.
+//
+// Any thread; several calls may be under way at once.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/pool.h"
+#include "base/status.h"
+#include "net/http_client.h"
+#include "plugins/batch/extender/breaker.h"
+#include "plugins/batch/extender/config.h"
+#include "plugins/batch/extender/go_url.h"
+
+namespace coppice::batch::extender {
+
+inline constexpr size_t kMaxAnswerBytes = 10 << 20;
+inline constexpr size_t kCallsAtOnce = 16;
+
+// Makes the client that an extender is reached with.
+using ClientMaker =
+    std::function<Result<std::unique_ptr<net::HttpClient>>(net::HttpClientOptions options)>;
+
+struct Reply {
+  std::string body;
+  bool cut = false;  // there was more than is allowed
+};
+
+class Caller {
+ public:
+  static Result<std::shared_ptr<Caller>> Create(const Config& config, bool upstream_exact,
+                                                const Clock& clock, const ClientMaker& make);
+
+  // An answer with status 200, or why there is none.
+  Result<Reply> Post(const std::string& verb, const std::string& body);
+  // Several at once, at most kCallsAtOnce of them under way; answers in the order of the bodies.
+  // Bodies are made one after the other, each when its turn has come.
+  std::vector<Result<Reply>> PostAll(const std::string& verb, size_t count,
+                                     const std::function<std::string(size_t)>& body);
+
+  // Read anew: a rotated token counts from the next session on.
+  Status ReadToken();
+  Breaker::State breaker_state() const { return breaker_.state(); }
+
+ private:
+  Caller(const Config& config, bool upstream_exact, const Clock& clock,
+         std::unique_ptr<net::HttpClient> client);
+  Result<Reply> Exchange(const std::string& verb, const std::string& body, Deadline deadline);
+
+  const std::string prefix_;
+  const Duration timeout_;
+  const std::string token_file_;
+  const Clock& clock_;
+  std::unique_ptr<net::HttpClient> client_;
+  Secret token_;
+  Breaker breaker_;
+  std::unique_ptr<Pool> pool_;  // made when several calls are to go out at once
+};
+
+}  // namespace coppice::batch::extender

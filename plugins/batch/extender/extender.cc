@@ -1,0 +1,289 @@
+#include "plugins/batch/extender/extender.h"
+
+#include <algorithm>
+#include <set>
+
+namespace coppice::batch::extender {
+namespace {
+
+constexpr std::string_view kName = "extender";
+// Upstream's votes.
+constexpr int kPermit = 1;
+constexpr int kReject = -1;
+
+// The answer of a reply, or why there is none: none came, it is not what it should be, or it is
+// longer than it may be and does not end before that.
+template <class A>
+auto Read(const Result<Reply>& reply, A read) -> decltype(read(std::string_view())) {
+  if (!reply.ok()) return {.value = {}, .status = reply.status()};
+  auto answer = read(std::string_view(reply->body));
+  if (!answer.status.ok() && reply->cut) {
+    answer.status = ResourceExhausted("the extender's answer is longer than 10 MiB");
+  }
+  return answer;
+}
+
+}  // namespace
+
+Extender::Extender(Config config, bool upstream_exact, std::unique_ptr<Line> line,
+                   GiveBack give_back)
+    : config_(std::move(config)),
+      exact_(upstream_exact),
+      line_(std::move(line)),
+      give_back_(std::move(give_back)) {}
+
+Extender::~Extender() {
+  if (give_back_) give_back_(std::move(line_));
+}
+
+Result<Reply> Extender::Ask(Verb verb, const std::string& body) {
+  TRY(broken_);
+  return line_->caller->Post(config_.verb(verb), body);
+}
+
+Status Extender::Open(Session& session, Slots& slots) {
+  session_ = &session;
+  line_->fragments.NextSession();
+  bodies_ = std::make_unique<Bodies>(session, line_->fragments, config_.compact);
+  broken_ = line_->caller->ReadToken();
+  bool registers = true;
+  TRY(OpenSession(registers));
+  if (!registers) return Status::Ok();
+  if (config_.Has(Verb::kPredicate) || config_.Has(Verb::kBatchPredicate)) slots.predicate = this;
+  if (config_.Has(Verb::kPrioritize)) slots.batch_node_order = this;
+  if (config_.Has(Verb::kPreemptable)) slots.preemptable = this;
+  if (config_.Has(Verb::kReclaimable)) slots.reclaimable = this;
+  if (config_.Has(Verb::kJobEnqueueable)) slots.job_enqueueable = this;
+  if (config_.Has(Verb::kJobEnqueued)) slots.job_enqueued = this;
+  if (config_.Has(Verb::kQueueOverused)) slots.overused = this;
+  if (config_.Has(Verb::kJobReady)) slots.job_ready = this;
+  session.AddEventHandler(*this);
+  return Status::Ok();
+}
+
+// Upstream goes without an extender that has failed to open, although it was told not to ignore it;
+// we take its silence for a no.
+Status Extender::OpenSession(bool& registers) {
+  if (!config_.Has(Verb::kSessionOpen)) return Status::Ok();
+  const auto reply = Ask(Verb::kSessionOpen, bodies_->SessionOpen());
+  if (reply.ok() || config_.ignorable) return Status::Ok();
+  if (exact_) {
+    registers = false;
+  } else {
+    broken_ = reply.status();
+  }
+  return Status::Ok();
+}
+
+void Extender::Close(Session&) {
+  if (config_.Has(Verb::kSessionClose)) {
+    (void)line_->caller->Post(config_.verb(Verb::kSessionClose), "{}");
+  }
+}
+
+// ---- Predicates.
+
+Fit Extender::Failed(const Status& why) const {
+  if (config_.ignorable) return nullptr;
+  return Refuse(kFitError, why.message(), exact_ ? "" : std::string(kName));
+}
+
+Fit Extender::Refused(const PredicateAnswer& answer) const {
+  if (answer.message.empty()) return nullptr;
+  // A message without a code is an error, from the time when there was no code.
+  const int64_t code = answer.code == kFitSuccess ? kFitError : answer.code;
+  const bool known = code >= kFitError && code <= kFitSkip;
+  // Upstream lets a node pass whose refusal has a number that it does not know; the numbers' own
+  // meaning is then nobody's business. We take the refusal as it was meant.
+  if (!known && !exact_) return Refuse(kFitError, answer.message, std::string(kName));
+  return Refuse(static_cast<int>(std::clamp<int64_t>(code, -1000, 1000)), answer.message,
+                std::string(kName));
+}
+
+Fit Extender::Judge(const Result<Reply>& reply) const {
+  const auto answer = Read(reply, ReadPredicate);
+  return answer.status.ok() ? Refused(answer.value) : Failed(answer.status);
+}
+
+Fit Extender::CheckNode(const Task& task, const NodeInfo& node) {
+  if (!Interests(task)) return nullptr;
+  if (collecting_) {
+    collected_.push_back(const_cast<NodeInfo*>(&node));
+    return nullptr;
+  }
+  if (const auto found = fetched_.find(&node); collected_for_ == &task && found != fetched_.end()) {
+    const Asked asked = std::move(found->second);
+    fetched_.erase(found);  // is asked once for each time that it was noted
+    if (asked.node_version == node.version) return asked.fit;
+  }
+  if (!config_.Has(Verb::kBatchPredicate)) {
+    return Judge(Ask(Verb::kPredicate, bodies_->Predicate(task, node)));
+  }
+  collected_for_ = &task;
+  collected_ = {const_cast<NodeInfo*>(&node)};
+  FetchInOneCall();
+  const Fit fit = fetched_.find(&node)->second.fit;
+  fetched_.clear();
+  return fit;
+}
+
+bool Extender::Collect(const Task& task) {
+  fetched_.clear();
+  collected_.clear();
+  collecting_ = Interests(task);
+  collected_for_ = &task;
+  return collecting_;
+}
+
+void Extender::Fetch() {
+  if (!collecting_) return;
+  collecting_ = false;
+  if (collected_.empty()) return;
+  if (config_.Has(Verb::kBatchPredicate)) {
+    FetchInOneCall();
+  } else {
+    FetchOneByOne();
+  }
+}
+
+void Extender::FetchOneByOne() {
+  if (!broken_.ok()) return;  // CheckNode tells everybody
+  const auto replies = line_->caller->PostAll(
+      config_.verb(Verb::kPredicate), collected_.size(),
+      [&](size_t i) { return bodies_->Predicate(*collected_for_, *collected_[i]); });
+  for (size_t i = 0; i < collected_.size(); ++i) {
+    fetched_.insert({collected_[i], {collected_[i]->version, Judge(replies[i])}});
+  }
+}
+
+void Extender::FetchInOneCall() {
+  const auto answer =
+      Read(Ask(Verb::kBatchPredicate, bodies_->Prioritize(*collected_for_, collected_)),
+           ReadBatchPredicate);
+  Status why = answer.status;
+  if (why.ok() && !answer.value.error.empty()) why = FailedPrecondition(answer.value.error);
+  const Fit failed = why.ok() ? nullptr : Failed(why);
+  for (NodeInfo* node : collected_) {
+    Fit fit = failed;
+    const auto own = answer.value.nodes.find(std::string(node->name));
+    if (why.ok() && own != answer.value.nodes.end()) fit = Refused(own->second);
+    fetched_.insert({node, {node->version, std::move(fit)}});
+  }
+}
+
+// ---- Scores.
+
+Status Extender::ScoreNodes(const Task& task, std::span<NodeInfo* const> nodes,
+                            std::span<double> scores) {
+  if (!Interests(task)) return Status::Ok();
+  const auto answer =
+      Read(Ask(Verb::kPrioritize, bodies_->Prioritize(task, nodes)), ReadPrioritize);
+  if (!answer.status.ok()) return config_.ignorable ? Status::Ok() : answer.status;
+  if (!answer.value.error.empty() || !answer.value.scores) {
+    // Said in so many words, or an answer without scores: to upstream never ignorable.
+    if (!exact_ && config_.ignorable) return Status::Ok();
+    return FailedPrecondition(answer.value.error.empty() ? "the extender gave no scores"
+                                                         : answer.value.error);
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto own = answer.value.scores->find(std::string(nodes[i]->name));
+    if (own != answer.value.scores->end()) scores[i] += own->second * config_.weight;
+  }
+  return Status::Ok();
+}
+
+// ---- Victims.
+
+Victims Extender::PreemptVictims(const Task& preemptor, std::span<Task* const> candidates) {
+  return AskVictims(Verb::kPreemptable, preemptor, candidates);
+}
+
+Victims Extender::ReclaimVictims(const Task& reclaimer, std::span<Task* const> candidates) {
+  return AskVictims(Verb::kReclaimable, reclaimer, candidates);
+}
+
+Victims Extender::AskVictims(Verb verb, const Task& evictor, std::span<Task* const> candidates) {
+  if (!Interests(evictor)) return {.tasks = {}, .vote = 0};
+  const auto answer = Read(Ask(verb, bodies_->Evict(evictor, candidates)), ReadVictims);
+  if (!answer.status.ok()) {
+    // Upstream: permit or reject, and both with an empty list mean that nobody may go.
+    if (exact_) return {.tasks = {}, .vote = config_.ignorable ? kPermit : kReject};
+    return {.tasks = {}, .vote = config_.ignorable ? 0 : kReject};
+  }
+  if (answer.value.vote == 0) return {.tasks = {}, .vote = 0};
+  return Resolve(answer.value, candidates);
+}
+
+// Whom the extender names, by uid. Upstream takes the objects that it was sent for the victims, so
+// that one without a request, or none at all, ends its process as soon as it looks at them.
+Victims Extender::Resolve(const VictimsAnswer& answer, std::span<Task* const> candidates) {
+  Victims victims;
+  std::set<const Task*> hollow;
+  for (const VictimsAnswer::Victim& victim : answer.victims) {
+    if (victim.null) {
+      if (exact_) session_->Fail(Internal("the extender named a victim that is null"));
+      continue;
+    }
+    const auto known = std::ranges::find_if(
+        candidates, [&](const Task* candidate) { return candidate->uid == victim.uid; });
+    if (known != candidates.end()) {
+      victims.tasks.push_back(*known);
+      if (!victim.complete) hollow.insert(*known);
+    } else if (exact_) {
+      Task& stranger = strangers_.emplace_back();
+      stranger.uid = *stranger_uids_.insert(victim.uid).first;
+      victims.tasks.push_back(&stranger);
+      hollow.insert(&stranger);
+    }
+  }
+  if (exact_ && !hollow.empty()) {
+    victims.taken = [this, hollow = std::move(hollow)](std::vector<Task*>& tasks) {
+      if (std::erase_if(tasks, [&](const Task* task) { return hollow.contains(task); }) == 0) {
+        return;
+      }
+      session_->Fail(Internal("the extender named a victim without its request"));
+      tasks.clear();
+    };
+  }
+  return victims;
+}
+
+// ---- Queues and jobs.
+
+bool Extender::IsOverused(const QueueInfo& queue) {
+  const auto answer = Read(Ask(Verb::kQueueOverused, bodies_->OfQueue(queue)), ReadOverused);
+  return answer.status.ok() ? answer.value : !config_.ignorable;
+}
+
+bool Extender::IsJobReady(const Job& job) {
+  const auto answer = Read(Ask(Verb::kJobReady, bodies_->OfJob(job)), ReadReady);
+  if (answer.status.ok()) return answer.value;
+  // Upstream has it the wrong way round.
+  return exact_ ? !config_.ignorable : config_.ignorable;
+}
+
+int Extender::JobEnqueueableVote(const Job& job) {
+  const auto answer = Read(Ask(Verb::kJobEnqueueable, bodies_->OfJob(job)), ReadVote);
+  if (answer.status.ok()) return static_cast<int>(std::clamp<int64_t>(answer.value, -1, 1));
+  if (!config_.ignorable) return kReject;
+  return exact_ ? kPermit : 0;
+}
+
+void Extender::OnJobEnqueued(const Job& job) {
+  (void)Ask(Verb::kJobEnqueued, bodies_->OfJob(job));  // whatever it says
+}
+
+// ---- Events.
+
+void Extender::OnAllocate(Event& event) { Tell(Verb::kAllocate, event, true); }
+void Extender::OnDeallocate(Event& event) { Tell(Verb::kDeallocate, event, false); }
+
+void Extender::Tell(Verb verb, Event& event, bool counts) {
+  if (!config_.Has(verb) || !Interests(event.task)) return;
+  const auto answer = Read(Ask(verb, bodies_->OfTask(event.task)), ReadErrorMessage);
+  if (!counts) return;
+  if (!answer.status.ok() && !config_.ignorable) event.error = answer.status.message();
+  if (!answer.value.empty()) event.error = answer.value;
+}
+
+}  // namespace coppice::batch::extender

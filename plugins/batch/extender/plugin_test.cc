@@ -1,0 +1,216 @@
+// The plug-in in sessions of its own, with an extender that answers from a script. What it does as
+// upstream is held to recorded sessions (replay); here is what it does by default.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/fake_clock.h"
+#include "batch/session.h"
+#include "net/fake_http_client.h"
+#include "plugins/batch/extender/factory.h"
+#include "wire/wire.h"
+
+namespace coppice::batch::extender {
+namespace {
+
+using net::HttpRequest;
+using net::HttpResponse;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Answers by verb, the last part of the path; what has none is 404.
+struct FakeServer {
+  std::map<std::string, std::string> answers;
+  std::vector<HttpRequest> requests;
+  std::mutex mutex;
+
+  Result<HttpResponse> Answer(const HttpRequest& request) {
+    const std::lock_guard lock(mutex);
+    requests.push_back(request);
+    const auto found = answers.find(request.url.substr(request.url.rfind('/') + 1));
+    if (found == answers.end()) return HttpResponse{.status = 404};
+    return HttpResponse{.status = 200, .body = found->second};
+  }
+  int Count(std::string_view verb) const {
+    return static_cast<int>(std::ranges::count_if(
+        requests, [&](const HttpRequest& request) { return request.url.ends_with(verb); }));
+  }
+  std::string BodyOf(std::string_view verb) const {
+    for (const HttpRequest& request : requests) {
+      if (request.url.ends_with(verb)) return request.body;
+    }
+    return "none";
+  }
+};
+
+struct ExtenderTest : testing::Test {
+  // One job of one pod, two nodes with room for it.
+  Outcome Run(const std::string& conf, bool exact = false) {
+    PluginRegistry plugins;
+    plugins.Add(
+        "extender", MakeFactory(clock, [this](net::HttpClientOptions options) {
+          client_options = options;
+          return Result<std::unique_ptr<net::HttpClient>>(std::make_unique<net::FakeHttpClient>(
+              [this](const HttpRequest& request, Deadline) { return server.Answer(request); }));
+        }));
+    const fit::FilterRegistry filters("filter");
+    cluster::Snapshot snapshot;
+    SessionInput input;
+    for (const char* name : {"n1", "n2"}) {
+      auto node = std::make_shared<const model::Node>(
+          wire::FromJson<model::Node>(
+              R"({"metadata":{"name":")" + std::string(name) +
+              R"("},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"10"}}})")
+              .value());
+      input.nodes.push_back({.object = node, .index = snapshot.AddNode(*node).value()});
+    }
+    auto pod = std::make_shared<const model::Pod>(
+        wire::FromJson<model::Pod>(
+            R"({"metadata":{"name":"p","namespace":"ns","uid":"u1","annotations":)"
+            R"({"scheduling.k8s.io/group-name":"job"}},"spec":{"schedulerName":"volcano",)"
+            R"("containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},)"
+            R"("status":{"phase":"Pending"}})")
+            .value());
+    input.pods.push_back({.object = pod, .index = snapshot.AddPod(pod, cluster::kNone)});
+    input.groups.push_back(wire::FromJson<model::PodGroup>(
+                               R"({"metadata":{"name":"job","namespace":"ns","uid":"g1"},)"
+                               R"("spec":{"minMember":1,"queue":"q","minResources":{"cpu":"1"}},)"
+                               R"("status":{"phase":"Pending"}})")
+                               .value());
+    input.queues.push_back(
+        wire::FromJson<model::Queue>(
+            R"({"metadata":{"name":"q"},"spec":{"weight":1},"status":{"state":"Open"}})")
+            .value());
+    Options options;
+    options.upstream_exact = exact;
+    auto session = Session::Open(ParseConf(conf).value(), options, plugins, filters, snapshot,
+                                 std::move(input));
+    EXPECT_TRUE(session.ok()) << session.status().ToString();
+    if (!session.ok()) return {};
+    (*session)->Run();
+    return (*session)->Close();
+  }
+
+  // Of the plug-in in a tier, with these lines of arguments.
+  static std::string Conf(const std::vector<std::string>& lines) {
+    std::string conf =
+        "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: extender\n"
+        "    arguments:\n      extender.urlPrefix: http://e/x\n";
+    for (const std::string& line : lines) conf += "      extender." + line + "\n";
+    return conf;
+  }
+
+  static std::string BoundTo(const Outcome& outcome) {
+    return outcome.binds.empty() ? "" : outcome.binds[0].node;
+  }
+
+  FakeClock clock;
+  FakeServer server;
+  net::HttpClientOptions client_options;
+};
+
+TEST_F(ExtenderTest, ANoOfThePredicateIsARefusalWithItsReason) {
+  server.answers["p"] = R"({"status":"not here","code":2})";
+  const Outcome outcome = Run(Conf({"predicateVerb: p"}));
+  EXPECT_EQ(BoundTo(outcome), "");
+  ASSERT_EQ(outcome.conditions.size(), 1u);
+  EXPECT_THAT(outcome.conditions[0].message, HasSubstr("not here"));
+  EXPECT_EQ(server.Count("/p"), 2);
+}
+
+TEST_F(ExtenderTest, ARefusalWithAnUnknownCodeIsARefusal) {
+  server.answers["p"] = R"({"status":"not here","code":7})";
+  EXPECT_EQ(BoundTo(Run(Conf({"predicateVerb: p"}))), "");
+  EXPECT_NE(BoundTo(Run(Conf({"predicateVerb: p"}), true)), "");  // upstream's mistake
+}
+
+TEST_F(ExtenderTest, ScoresChooseAndAreWeighted) {
+  server.answers["s"] = R"({"nodeScore":{"n1":1,"n2":2}})";
+  EXPECT_EQ(BoundTo(Run(Conf({"prioritizeVerb: s"}))), "n2");
+  EXPECT_EQ(BoundTo(Run(Conf({"prioritizeVerb: s", "weight: -1"}))), "n1");
+}
+
+// What cannot be had: ignored by all verbs, or a no of all verbs.
+TEST_F(ExtenderTest, AFailureMeansTheSameForEveryVerb) {
+  for (const char* verb : {"predicateVerb: v", "prioritizeVerb: v", "jobEnqueueableVerb: v",
+                           "queueOverusedVerb: v", "jobReadyVerb: v", "allocateFuncVerb: v",
+                           "onSessionOpenVerb: v\n      extender.predicateVerb: v"}) {
+    EXPECT_NE(BoundTo(Run(Conf({verb, "ignorable: true"}))), "") << verb;
+    EXPECT_EQ(BoundTo(Run(Conf({verb, "ignorable: false"}))), "") << verb;
+  }
+}
+
+TEST_F(ExtenderTest, AsUpstreamAFailureMeansSomethingElseForSomeVerbs) {
+  EXPECT_EQ(BoundTo(Run(Conf({"jobReadyVerb: v", "ignorable: true"}), true)), "");
+  EXPECT_NE(BoundTo(Run(Conf({"jobReadyVerb: v", "ignorable: false"}), true)), "");
+  EXPECT_NE(BoundTo(Run(Conf({"onSessionOpenVerb: v", "predicateVerb: v"}), true)), "");
+}
+
+TEST_F(ExtenderTest, AllNodesOfATaskInOneCall) {
+  server.answers["b"] = R"({"nodeStatus":{"n1":{"status":"no","code":2}}})";
+  EXPECT_EQ(BoundTo(Run(Conf({"batchPredicateVerb: b", "predicateVerb: p"}))), "n2");
+  EXPECT_EQ(server.Count("/b"), 1);
+  EXPECT_EQ(server.Count("/p"), 0);
+  EXPECT_THAT(server.BodyOf("/b"), HasSubstr(R"("nodes":[{"Name":"n1")"));
+}
+
+TEST_F(ExtenderTest, CompactBodiesNameWhatTheOpeningHasShown) {
+  server.answers["o"] = "";
+  server.answers["p"] = "{}";
+  Run(Conf({"onSessionOpenVerb: o", "predicateVerb: p", "compact: true"}));
+  EXPECT_THAT(server.BodyOf("/o"), HasSubstr(R"("Pod":{"metadata")"));
+  EXPECT_EQ(server.BodyOf("/p"), R"({"task":{"UID":"u1","NodeName":"","EvictionOccurred":false,)"
+                                 R"("JobAllocatedHyperNode":"","Status":1},"node":{"Name":"n1"}})");
+}
+
+TEST_F(ExtenderTest, ExtendersOfTheListAreAskedBehindAllTiers) {
+  server.answers["a"] = R"({"nodeScore":{"n2":5}})";
+  server.answers["b"] = R"({"nodeScore":{"n1":3}})";
+  server.answers["e"] = R"({"status":-1})";
+  const std::string list =
+      "actions: \"enqueue, allocate\"\ntiers: []\nextenders:\n"
+      "- {urlPrefix: 'http://e', prioritizeVerb: a}\n"
+      "- {urlPrefix: 'http://f', prioritizeVerb: b";
+  EXPECT_EQ(BoundTo(Run(list + "}\n")), "n2");
+  EXPECT_EQ(server.requests[0].url, "http://e/a");
+  EXPECT_EQ(server.requests[1].url, "http://f/b");
+  EXPECT_EQ(BoundTo(Run(list + ", jobEnqueueableVerb: e}\n")), "");
+}
+
+TEST_F(ExtenderTest, TwoEntriesAreTwoExtenders) {
+  server.answers["a"] = R"({"status":"no","code":2})";
+  server.answers["b"] = "{}";
+  std::string conf = Conf({"predicateVerb: a"});
+  conf +=
+      "  - name: extender\n    arguments:\n      extender.urlPrefix: http://f\n"
+      "      extender.predicateVerb: b\n";
+  EXPECT_EQ(BoundTo(Run(conf)), "");
+  EXPECT_NE(BoundTo(Run(conf, true)), "");  // upstream: the second replaces the first
+}
+
+TEST_F(ExtenderTest, AsksAsGoDoes) {
+  server.answers["p"] = "{}";
+  Run(Conf({"predicateVerb: p"}), true);
+  EXPECT_EQ(client_options.user_agent, "Go-http-client/1.1");
+  EXPECT_EQ(client_options.max_body_bytes, size_t{10} << 20);
+  ASSERT_FALSE(server.requests.empty());
+  EXPECT_EQ(server.requests[0].method, "POST");
+  EXPECT_EQ(server.requests[0].url, "http://e/x/p");
+  EXPECT_THAT(server.requests[0].headers,
+              ElementsAre(testing::Pair("Content-Type", "application/json")));
+}
+
+TEST_F(ExtenderTest, AnExtenderThatFailsAgainAndAgainIsNotAskedForAWhile) {
+  const Outcome outcome =
+      Run(Conf({"onSessionOpenVerb: v", "predicateVerb: v", "queueOverusedVerb: v",
+                "breakerFailures: 2", "ignorable: true"}));
+  EXPECT_NE(BoundTo(outcome), "");
+  EXPECT_EQ(server.requests.size(), 2u);
+}
+
+}  // namespace
+}  // namespace coppice::batch::extender

@@ -1,0 +1,66 @@
+// What the reference server says is what the plug-in reads.
+
+#include "plugins/batch/extender/reference_server.h"
+
+#include <gtest/gtest.h>
+
+#include "plugins/batch/extender/answers.h"
+
+namespace coppice::batch::extender {
+namespace {
+
+net::ServerResponse Ask(std::string verb, std::string body) {
+  return AnswerAsReference(
+      {.method = "POST", .path = "/prefix/" + std::move(verb), .body = std::move(body)});
+}
+
+// A node with so many tasks on it.
+std::string NodeWith(int tasks) {
+  std::string node = R"({"Name":"n","Tasks":{)";
+  for (int i = 0; i < tasks; ++i) {
+    if (i > 0) node += ',';
+    node += '"' + std::to_string(i) + "\":{}";
+  }
+  return node + "}}";
+}
+
+TEST(ReferenceServerTest, BestEffortPodsKeepOffCrowdedNodes) {
+  const auto refused = [](bool best_effort, int tasks) {
+    const std::string task = best_effort ? R"({"BestEffort":true})" : R"({"BestEffort":false})";
+    const auto one = ReadPredicate(
+        Ask("predicate", R"({"task":)" + task + R"(,"node":)" + NodeWith(tasks) + "}").body);
+    const auto all = ReadBatchPredicate(
+        Ask("batchPredicate", R"({"task":)" + task + R"(,"nodes":[)" + NodeWith(tasks) + "]}")
+            .body);
+    EXPECT_TRUE(one.status.ok() && all.status.ok());
+    EXPECT_EQ(one.value.message.empty(), all.value.nodes.empty());
+    return !one.value.message.empty();
+  };
+  EXPECT_FALSE(refused(true, 10));
+  EXPECT_TRUE(refused(true, 11));
+  EXPECT_FALSE(refused(false, 11));
+}
+
+TEST(ReferenceServerTest, ScoresAreForNodesThatAreNotFull) {
+  const auto answer = ReadPrioritize(
+      Ask("prioritize", R"({"task":{"BestEffort":true},"nodes":[)" + NodeWith(6) + "]}").body);
+  ASSERT_TRUE(answer.value.scores.has_value());
+  EXPECT_EQ(answer.value.scores->at("n"), 0);
+}
+
+TEST(ReferenceServerTest, EveryVerbIsAnsweredAndNothingElse) {
+  for (const char* verb : {"onSessionOpen", "onSessionClose", "queueOverused", "jobEnqueueable",
+                           "jobEnqueued", "jobReady", "allocateFunc", "deallocateFunc"}) {
+    EXPECT_EQ(Ask(verb, "{}").status, 200) << verb;
+  }
+  EXPECT_EQ(
+      ReadVictims(Ask("preemptable", R"({"evictees":[{"UID":"u"}]})").body).value.victims.at(0).uid,
+      "u");
+  EXPECT_EQ(Ask("bind", "{}").status, 404);
+  EXPECT_EQ(Ask("predicate", "{}").status, 400);
+  EXPECT_EQ(Ask("predicate", "no JSON").status, 400);
+  EXPECT_EQ(AnswerAsReference({.method = "GET", .path = "/predicate"}).status, 405);
+}
+
+}  // namespace
+}  // namespace coppice::batch::extender
