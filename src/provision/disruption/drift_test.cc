@@ -10,7 +10,7 @@ namespace {
 namespace names = model::karpenter;
 constexpr TimePoint kNow{std::chrono::seconds(1'768'478'400)};
 
-model::NodePool APool() {
+model::NodePool ADriftingPool() {
   model::NodePool pool;
   pool.metadata.name = "default";
   model::FillDefaults(pool);
@@ -37,7 +37,7 @@ model::NodeClaim AClaimOf(const model::NodePool& pool) {
 class DriftTest : public testing::Test {
  protected:
   const DriftRules rules_{.labels = model::LabelRules::Default(), .reserved_labels = {"res"}};
-  model::NodePool pool_ = APool();
+  model::NodePool pool_ = ADriftingPool();
   model::NodeClaim claim_ = AClaimOf(pool_);
 };
 
