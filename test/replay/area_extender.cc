@@ -65,7 +65,7 @@ std::string WithoutTime(std::string body) {
   return body;
 }
 
-std::string NameOf(const Json& body, const char* member) {
+std::string ExtenderNameOf(const Json& body, const char* member) {
   return body.contains(member) && body[member].is_object() ? body[member].value("Name", "") : "";
 }
 
@@ -75,9 +75,9 @@ std::string SortKey(const SeenRequest& request) {
   const Json body = Json::parse(request.body, nullptr, false);
   if (!body.is_object()) return "";
   if (body.contains("task") && body.contains("node")) {
-    return NameOf(body, "task") + "\n" + NameOf(body, "node");
+    return ExtenderNameOf(body, "task") + "\n" + ExtenderNameOf(body, "node");
   }
-  return request.path.ends_with("/jobReady") ? NameOf(body, "job") : "";
+  return request.path.ends_with("/jobReady") ? ExtenderNameOf(body, "job") : "";
 }
 
 void SortRuns(std::vector<SeenRequest>& requests) {
@@ -121,7 +121,8 @@ void CompareText(const std::string& where, const std::string& theirs, const std:
   report.Differs(where + " at byte " + std::to_string(at), Around(theirs, at), Around(ours, at));
 }
 
-void CompareRequests(const Json& theirs, const std::vector<SeenRequest>& ours, Report& report) {
+void CompareExtenderRequests(const Json& theirs, const std::vector<SeenRequest>& ours,
+                             Report& report) {
   const auto sequence = [](const auto& requests, auto path) {
     std::string text;
     for (const auto& request : requests) text += path(request) + " ";
@@ -174,7 +175,7 @@ void extender(const Json& c, Report& report) {
   if (c.contains("requestCounts") && c.at("requestCounts") != Json(counts)) {
     report.Differs("requestCounts", c.at("requestCounts").dump(), Json(counts).dump());
   }
-  if (c.contains("requests")) CompareRequests(c.at("requests"), requests, report);
+  if (c.contains("requests")) CompareExtenderRequests(c.at("requests"), requests, report);
 }
 
 }  // namespace coppice::replay

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kDeepestAnswer = 500;
 
-bool Read(wire::JsonCursor& in, GoValue& value, int depth);
+bool ReadValue(wire::JsonCursor& in, GoValue& value, int depth);
 
 bool ReadMembers(wire::JsonCursor& in, GoValue& value, int depth) {
   value.kind = GoValue::Kind::kObject;
@@ -18,7 +18,7 @@ bool ReadMembers(wire::JsonCursor& in, GoValue& value, int depth) {
   while (in.Next('}', first)) {
     if (!in.ReadKey(key)) return false;
     auto& member = value.members.emplace_back(ValidUtf8(key), GoValue{});
-    if (!Read(in, member.second, depth + 1)) return false;
+    if (!ReadValue(in, member.second, depth + 1)) return false;
   }
   return !in.failed();
 }
@@ -28,7 +28,7 @@ bool ReadItems(wire::JsonCursor& in, GoValue& value, int depth) {
   if (!in.Open('[')) return false;
   bool first = true;
   while (in.Next(']', first)) {
-    if (!Read(in, value.items.emplace_back(), depth + 1)) return false;
+    if (!ReadValue(in, value.items.emplace_back(), depth + 1)) return false;
   }
   return !in.failed();
 }
@@ -55,7 +55,7 @@ bool ReadPlain(wire::JsonCursor& in, GoValue& value) {
   }
 }
 
-bool Read(wire::JsonCursor& in, GoValue& value, int depth) {
+bool ReadValue(wire::JsonCursor& in, GoValue& value, int depth) {
   if (depth > kDeepestAnswer) return false;
   const char next = in.Peek();
   const char* from = in.at();
@@ -89,7 +89,7 @@ Result<GoValue> ReadGoValue(std::string_view text) {
   wire::JsonCursor in(text);
   if (in.AtEnd()) return InvalidArgument("EOF");
   GoValue value;
-  if (!Read(in, value, 0)) return InvalidArgument("the answer is not JSON: " + in.problem());
+  if (!ReadValue(in, value, 0)) return InvalidArgument("the answer is not JSON: " + in.problem());
   return value;
 }
 

@@ -12,7 +12,7 @@
 namespace coppice::app {
 namespace {
 
-constexpr std::string_view kHelp =
+constexpr std::string_view kExtenderHelp =
     "coppice extender [--listen=HOST:PORT] [--tls-cert=FILE --tls-key=FILE]\n"
     "\n"
     "Answers every verb of the HTTP extender until SIGTERM or SIGINT: best-effort pods keep off\n"
@@ -50,7 +50,7 @@ Result<net::HttpServerOptions> ParseExtenderFlags(const std::vector<std::string>
 int RunExtender(const std::vector<std::string>& args, Plugins&) {
   for (const std::string& arg : args) {
     if (arg == "--help" || arg == "-h") {
-      std::fwrite(kHelp.data(), 1, kHelp.size(), stdout);
+      std::fwrite(kExtenderHelp.data(), 1, kExtenderHelp.size(), stdout);
       return 0;
     }
   }
