@@ -6,7 +6,7 @@ namespace coppice::autoscale {
 
 namespace {
 
-void Later(TimePoint& latest, const std::optional<model::Time>& candidate) {
+void KeepLatest(TimePoint& latest, const std::optional<model::Time>& candidate) {
   if (candidate) latest = std::max(latest, candidate->at);
 }
 
@@ -33,12 +33,12 @@ Readiness ReadinessOf(const model::Node& node) {
     } else {
       continue;
     }
-    Later(result.last_transition, condition.last_transition_time);
+    KeepLatest(result.last_transition, condition.last_transition_time);
   }
   for (const auto& taint : node.spec.taints) {
     if (!IsNotReadyTaint(taint.key)) continue;
     nothing_against = false;
-    Later(result.last_transition, taint.time_added);
+    KeepLatest(result.last_transition, taint.time_added);
   }
   // Without a Ready condition nothing is known, not even since when.
   if (!ready_condition_found) return {};

@@ -230,9 +230,9 @@ TEST(SnapshotTest, ATaintThatWasAddedOutsideSurvivesTheNodesRemovalInside) {
 }
 
 TEST(SnapshotTest, PodsThatDifferInWhatADrainRuleReadsHaveDifferentEvictionIds) {
-  using Change = std::function<void(model::Pod&)>;
+  using PodChange = std::function<void(model::Pod&)>;
   const TimePoint when{std::chrono::hours(1)};
-  const Change changes[] = {
+  const PodChange changes[] = {
       [](auto& p) { p.metadata.annotations["cluster-autoscaler.kubernetes.io/x"] = "true"; },
       [](auto& p) { p.metadata.annotations["cluster-autoscaler.kubernetes.io/x"] = "false"; },
       [](auto& p) { p.metadata.annotations["kubernetes.io/config.mirror"] = "true"; },
@@ -253,7 +253,7 @@ TEST(SnapshotTest, PodsThatDifferInWhatADrainRuleReadsHaveDifferentEvictionIds) 
   const Facts facts;
   Snapshot s(facts, {.eviction_annotations = {{"cluster-autoscaler.kubernetes.io/"}}});
   std::vector<EvictionId> ids = {s.eviction_id(s.AddPod(APod("p")))};
-  for (const Change& change : changes) {
+  for (const PodChange& change : changes) {
     model::Pod pod = APod("p");
     change(pod);
     const EvictionId id = s.eviction_id(s.AddPod(pod));

@@ -25,7 +25,7 @@ SchedulerConfig ParseProfile(std::string_view profile) {
 }
 
 // Names of the chain; a half-disabled plug-in carries what is left of it.
-std::vector<std::string> Chain(const SchedulerConfig& config) {
+std::vector<std::string> ConfiguredChain(const SchedulerConfig& config) {
   std::vector<std::string> names;
   for (const ChainStep& step : config.chain) {
     names.push_back(step.name + (!step.filter       ? " (preFilter only)"
@@ -39,7 +39,7 @@ TEST(SchedulerConfigTest, AnEmptyConfigurationIsTheDefaultProfile) {
   const SchedulerConfig config = MUST(Parse(""));
 
   EXPECT_EQ(config, SchedulerConfig());
-  EXPECT_EQ(Chain(config), DefaultFilterOrder());
+  EXPECT_EQ(ConfiguredChain(config), DefaultFilterOrder());
 }
 
 TEST(SchedulerConfigTest, MultiPointDisablesAFilterWhole) {
@@ -49,7 +49,7 @@ TEST(SchedulerConfigTest, MultiPointDisablesAFilterWhole) {
 
   auto expected = DefaultFilterOrder();
   std::erase(expected, "InterPodAffinity");
-  EXPECT_EQ(Chain(config), expected);
+  EXPECT_EQ(ConfiguredChain(config), expected);
 }
 
 TEST(SchedulerConfigTest, DisablingEverythingLeavesWhatIsEnabled) {
@@ -57,7 +57,7 @@ TEST(SchedulerConfigTest, DisablingEverythingLeavesWhatIsEnabled) {
       "  plugins:\n    multiPoint:\n      disabled: [{name: \"*\"}]\n"
       "      enabled: [{name: Spaceship}, {name: NodeName}, {name: DefaultBinder}]\n");
 
-  EXPECT_THAT(Chain(config), ElementsAre("Spaceship", "NodeName"));
+  EXPECT_THAT(ConfiguredChain(config), ElementsAre("Spaceship", "NodeName"));
 }
 
 TEST(SchedulerConfigTest, AFilterDisabledAtFilterOnlyStillRejectsInPreFilter) {
@@ -67,7 +67,7 @@ TEST(SchedulerConfigTest, AFilterDisabledAtFilterOnlyStillRejectsInPreFilter) {
   auto expected = DefaultFilterOrder();
   std::erase(expected, "NodeName");
   *std::ranges::find(expected, "VolumeBinding") = "VolumeBinding (preFilter only)";
-  EXPECT_EQ(Chain(config), expected);
+  EXPECT_EQ(ConfiguredChain(config), expected);
 }
 
 TEST(SchedulerConfigTest, AFilterEnabledAtFilterMovesToTheFront) {
@@ -76,7 +76,7 @@ TEST(SchedulerConfigTest, AFilterEnabledAtFilterMovesToTheFront) {
       "      enabled: [{name: NodeName}, {name: NodeUnschedulable}]\n"
       "    filter:\n      enabled: [{name: NodeUnschedulable}, {name: TaintToleration}]\n");
 
-  EXPECT_THAT(Chain(config), ElementsAre("NodeUnschedulable", "NodeName", "TaintToleration"));
+  EXPECT_THAT(ConfiguredChain(config), ElementsAre("NodeUnschedulable", "NodeName", "TaintToleration"));
 }
 
 TEST(SchedulerConfigTest, ReadsTheArgumentsOfFilters) {
