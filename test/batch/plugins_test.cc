@@ -223,7 +223,8 @@ TEST(EvictionVoteTest, AVetoIsAVetoUnlessUpstreamIsExact) {
 
 TEST(SessionTest, APluginThatIsNotThereIsRefusedWithWhatToDoInstead) {
   const auto conf = batch::ParseConf("actions: allocate\ntiers:\n- plugins: [{name: tdm}]").value();
-  cluster::Snapshot snapshot;
+  const cluster::Facts facts;
+  cluster::Snapshot snapshot(facts);
   const auto session = batch::Session::Open(conf, {}, test::ThePlugins().batch,
                                             test::ThePlugins().filters, snapshot, {});
   ASSERT_FALSE(session.ok());

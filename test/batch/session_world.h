@@ -95,7 +95,8 @@ class SessionWorld {
   }
 
  private:
-  cluster::Snapshot snapshot_;
+  cluster::Facts facts_;
+  cluster::Snapshot snapshot_{facts_};
 };
 
 }  // namespace coppice::test

@@ -39,7 +39,8 @@ tiers:
 model::Quantity Parsed(const std::string& text) { return model::Quantity::Parse(text).value(); }
 
 struct World {
-  cluster::Snapshot snapshot;
+  cluster::Facts facts;
+  cluster::Snapshot snapshot{facts};
   batch::SessionInput input;
 };
 

@@ -26,7 +26,8 @@ class SessionCase {
 
  private:
   Result<batch::Conf> conf_;
-  cluster::Snapshot snapshot_;
+  cluster::Facts facts_;
+  cluster::Snapshot snapshot_{facts_};
   batch::SessionInput input_;
 };
 
