@@ -106,12 +106,12 @@ void Load::NextStep() {
 
 void Load::NextJob() {
   const int pods = 1 + static_cast<int>(rng_.Below(static_cast<uint64_t>(options_.max_job_pods)));
-  const auto minutes = static_cast<uint64_t>(options_.longest_job / std::chrono::minutes(1));
+  const auto longest_minutes = static_cast<uint64_t>(options_.longest_job / std::chrono::minutes(1));
   WorkloadSpec job{.name = "job-" + std::to_string(++jobs_), .kind = "Job"};
   job.pod = rng_.Chance(0.5) ? PodAsking("1", "2Gi") : PodAsking("2", "3Gi");
   job.pod.spec.restart_policy = "OnFailure";
   job.replicas = pods;
-  job.runs_for = std::chrono::minutes(3 + rng_.Below(std::max<uint64_t>(1, minutes - 2)));
+  job.runs_for = std::chrono::minutes(3 + rng_.Below(std::max<uint64_t>(1, longest_minutes - 2)));
   if (rng_.Chance(0.2)) {  // a fifth must not be disturbed
     job.pod.metadata.annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
   }
