@@ -198,8 +198,11 @@ TYPED_TEST_P(CloudSuite, TheNameOfAMachineThatIsGoneIsFreeAgain) {
 
 TYPED_TEST_P(CloudSuite, ValidateTakesWhatCanBeOrderedAndRefusesAnUnknownFlavor) {
   const auto spec = this->Spec("workers-00000001");
-  cloud::GroupConfig group{
-      .name = "workers", .flavor = spec.flavor, .image = spec.image, .zone = spec.zone};
+  cloud::GroupConfig group{.name = "workers",
+                           .flavor = spec.flavor,
+                           .image = spec.image,
+                           .zone = spec.zone,
+                           .volume_size_gb = spec.disk_bytes >> 30};
   EXPECT_THAT(MUST(this->cloud().Validate(group, this->Soon())), testing::IsEmpty());
   group.flavor = "no-such-flavor";
   const auto mistakes = MUST(this->cloud().Validate(group, this->Soon()));
