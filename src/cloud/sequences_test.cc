@@ -1,4 +1,4 @@
-// Past 400 lines in one file: the model that is always true and the sequences that try it belong
+// Long because: the model that is always true and the sequences that try it belong
 // together. Seeded sequences of calls and faults on a fake clock, held against what must always be
 // true:
 //

@@ -76,7 +76,8 @@ TEST(SchedulerConfigTest, AFilterEnabledAtFilterMovesToTheFront) {
       "      enabled: [{name: NodeName}, {name: NodeUnschedulable}]\n"
       "    filter:\n      enabled: [{name: NodeUnschedulable}, {name: TaintToleration}]\n");
 
-  EXPECT_THAT(ConfiguredChain(config), ElementsAre("NodeUnschedulable", "NodeName", "TaintToleration"));
+  EXPECT_THAT(ConfiguredChain(config),
+              ElementsAre("NodeUnschedulable", "NodeName", "TaintToleration"));
 }
 
 TEST(SchedulerConfigTest, ReadsTheArgumentsOfFilters) {

@@ -115,8 +115,7 @@ TEST_F(ProviderTest, ServesGroupsHealthAndMetrics) {
   EXPECT_EQ(Get(*provider, "/readyz").status, 200);
   EXPECT_EQ(Get(*provider, "/nothing").status, 404);
   const std::string metrics = Get(*provider, "/metrics").body;
-  EXPECT_THAT(metrics,
-              HasSubstr("coppice_provider_node_group_target_size{node_group=\"web\"} 2"));
+  EXPECT_THAT(metrics, HasSubstr("coppice_provider_node_group_target_size{node_group=\"web\"} 2"));
   EXPECT_THAT(metrics, HasSubstr("coppice_provider_grpc_requests_total"));
   EXPECT_THAT(lines(), HasSubstr("\"audit\":\"increase\""));
 }

@@ -1,6 +1,8 @@
 // PlainSolve: the same question as the solver's, answered without interning, bits or memory: every
 // pod asks every place, every place every type. Only to hold the fast one to it in a random test.
 //
+// Long because it is one thought from the first line to the last, and only a test reads it.
+//
 // Knows pools by weight, limits, requirements with wishes, taints, ports, topology in both
 // directions, existing nodes and minValues (strict). Does not know daemon sets, volumes and
 // reservations.

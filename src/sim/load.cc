@@ -106,7 +106,8 @@ void Load::NextStep() {
 
 void Load::NextJob() {
   const int pods = 1 + static_cast<int>(rng_.Below(static_cast<uint64_t>(options_.max_job_pods)));
-  const auto longest_minutes = static_cast<uint64_t>(options_.longest_job / std::chrono::minutes(1));
+  const auto longest_minutes =
+      static_cast<uint64_t>(options_.longest_job / std::chrono::minutes(1));
   WorkloadSpec job{.name = "job-" + std::to_string(++jobs_), .kind = "Job"};
   job.pod = rng_.Chance(0.5) ? PodAsking("1", "2Gi") : PodAsking("2", "3Gi");
   job.pod.spec.restart_policy = "OnFailure";

@@ -2,7 +2,7 @@
 // the value held and reuses its memory. null is the same as absent; of a key that occurs twice the
 // last one counts, as in Go; unknown keys are skipped, but have to be valid JSON.
 //
-// Included by codec.h only.
+// Included by codec.h only. Long because one reader of all kinds of members is easier to follow.
 
 #pragma once
 

@@ -61,8 +61,8 @@ template <>
 struct Fields<model::PodGroupStatus> {
   using T = model::PodGroupStatus;
   static constexpr auto kTable = std::tuple{
-      Field<1>("phase", &T::phase),         Field<2>("conditions", &T::conditions),
-      Field<3>("running", &T::running),     Field<4>("succeeded", &T::succeeded),
+      Field<1>("phase", &T::phase),     Field<2>("conditions", &T::conditions),
+      Field<3>("running", &T::running), Field<4>("succeeded", &T::succeeded),
       Field<5>("failed", &T::failed),
   };
 };

@@ -90,8 +90,8 @@ Json ConfJson(const batch::Conf& conf) {
   if (conf.configurations) {
     json["configurations"] = Json::array();
     for (const auto& configuration : *conf.configurations) {
-      json["configurations"].push_back({{"name", configuration.name},
-                                        {"arguments", ArgumentsJson(configuration.arguments)}});
+      json["configurations"].push_back(
+          {{"name", configuration.name}, {"arguments", ArgumentsJson(configuration.arguments)}});
     }
   }
   if (conf.metrics) json["metrics"] = *conf.metrics;

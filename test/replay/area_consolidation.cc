@@ -291,9 +291,10 @@ void consolidation(const Json& c, Report& report) {
       .daemon_sets = ConsolidationObjects<model::DaemonSet>(objects, "daemonSets"),
       .namespaces = ConsolidationObjects<model::Namespace>(objects, "namespaces"),
       .budgets = ConsolidationObjects<model::PodDisruptionBudget>(objects, "podDisruptionBudgets"),
-      .storage = {.claims = ConsolidationObjects<model::PersistentVolumeClaim>(objects,
-                                                                        "persistentVolumeClaims"),
-                  .volumes = ConsolidationObjects<model::PersistentVolume>(objects, "persistentVolumes"),
+      .storage = {.claims = ConsolidationObjects<model::PersistentVolumeClaim>(
+                      objects, "persistentVolumeClaims"),
+                  .volumes =
+                      ConsolidationObjects<model::PersistentVolume>(objects, "persistentVolumes"),
                   .classes = ConsolidationObjects<model::StorageClass>(objects, "storageClasses"),
                   .csi_nodes = ConsolidationObjects<model::CsiNode>(objects, "csiNodes")},
       .marked_for_deletion = TextSet(objects, "markedForDeletion"),
@@ -314,7 +315,8 @@ void consolidation(const Json& c, Report& report) {
     report.Differs("conditions", expect.at("nodeClaimConditions").dump(), conditions.dump());
   }
   const auto world = provision::MakeWorld(std::move(all), RecordedLabels(), {}, now);
-  provision::DisruptionRound round(world, ReadConsolidationOptions(c.value("options", Json::object())));
+  provision::DisruptionRound round(world,
+                                   ReadConsolidationOptions(c.value("options", Json::object())));
   std::string first = "none";
   for (const Method method : provision::AllMethods()) {
     const auto answer = round.Ask(method);

@@ -1,5 +1,5 @@
 // The client over a real TLS connection on loopback: our own server at the other end, and servers
-// that hang, lie, crash and talk nonsense.
+// that hang, lie, crash and talk nonsense. Long because they share one rig of servers.
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

@@ -69,7 +69,8 @@ TEST(PodBudgetsTest, OneThatAllowsNothingBlocks) {
 
 TEST(PodBudgetsTest, TwoBlockWhateverTheyAllow) {
   const PodBudgets budgets({ABudget("two", 1), ABudget("one", 1)});
-  EXPECT_THAT(budgets.BlockingNow(ARunningPod(), kRulesNow), ElementsAre("default/one", "default/two"));
+  EXPECT_THAT(budgets.BlockingNow(ARunningPod(), kRulesNow),
+              ElementsAre("default/one", "default/two"));
 }
 
 TEST(PodBudgetsTest, OtherNamespacesAndPodsThatAreNotEvictedAreNoConcern) {
@@ -89,7 +90,8 @@ TEST(PodBudgetsTest, UnhealthyPodsMayGoIfTheBudgetSaysSo) {
     budget.spec.unhealthy_pod_eviction_policy = "AlwaysAllow";
   };
   EXPECT_THAT(PodBudgets({ABudget("one", 0, always)}).BlockingNow(pod, kRulesNow), IsEmpty());
-  EXPECT_THAT(PodBudgets({ABudget("one", 0)}).BlockingNow(pod, kRulesNow), ElementsAre("default/one"));
+  EXPECT_THAT(PodBudgets({ABudget("one", 0)}).BlockingNow(pod, kRulesNow),
+              ElementsAre("default/one"));
 }
 
 TEST(PodBudgetsTest, PlanningAsksWhatABudgetCanEverAllow) {
