@@ -21,7 +21,7 @@ class Patient final : public autoscale::PodListProcessor {
                                   const std::function<autoscale::Pods(autoscale::Pods)>& standard,
                                   const autoscale::PassView&) override {
     autoscale::Pods left = standard(std::move(pods));
-    std::erase_if(left, [](const pack::PendingPod& pending) {
+    std::erase_if(left, [](const fit::PendingPod& pending) {
       const std::string* value = pending.pod->metadata.annotations.Find("acme.example/no-scale-up");
       return value != nullptr && *value == "true";
     });
