@@ -15,6 +15,8 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# __FILE__ is the path below the tree: the same in every clone, so that the compiler cache serves them all.
+add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Werror
                     -Wno-missing-field-initializers)  # designated initialisers are our named arguments
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
