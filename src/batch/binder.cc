@@ -62,7 +62,7 @@ void Binder::Show(Assumed& assumed, const cluster::PodPtr& pod) {
   parts_.shared.UpsertPod(assumed.shown);
 }
 
-Task<void> Binder::Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoint began) {
+coppice::Task<void> Binder::Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoint began) {
   const Status status = co_await Bind(pod, std::move(bind));
   --under_way_;
   const std::string& uid = pod->metadata.uid;
@@ -84,7 +84,7 @@ Task<void> Binder::Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoint began)
   parts_.ended(pod, status, now - began);
 }
 
-Task<Status> Binder::Bind(cluster::PodPtr pod, Outcome::Bind bind) {
+coppice::Task<Status> Binder::Bind(cluster::PodPtr pod, Outcome::Bind bind) {
   const Turnstile::Inside inside = co_await doors_.Enter();
   const Status volumes = co_await parts_.volumes.Bind(pod, bind.node);
   if (!volumes.ok()) co_return volumes.Context("binding volumes");

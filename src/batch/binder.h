@@ -69,8 +69,8 @@ class Binder {
     TimePoint until;
   };
 
-  Task<void> Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoint began);
-  Task<Status> Bind(cluster::PodPtr pod, Outcome::Bind bind);
+  coppice::Task<void> Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoint began);
+  coppice::Task<Status> Bind(cluster::PodPtr pod, Outcome::Bind bind);
   void Show(Assumed& assumed, const cluster::PodPtr& pod);
   // True if it is over.
   bool SettleOne(Assumed& assumed, TimePoint now);

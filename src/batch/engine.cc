@@ -149,7 +149,7 @@ Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input) {
   return ran;
 }
 
-Task<std::shared_ptr<const report::SessionReport>> Engine::Pass(TimePoint now) {
+coppice::Task<std::shared_ptr<const report::SessionReport>> Engine::Pass(TimePoint now) {
   auto report = std::make_shared<report::SessionReport>();
   report->began = now;
   began_ = now;

@@ -74,7 +74,7 @@ class Engine {
   // Something that sessions look at has changed. True if that hastens Due().
   bool Changed(TimePoint now);
   // One session, and what comes of it set going.
-  Task<std::shared_ptr<const report::SessionReport>> Pass(TimePoint now);
+  coppice::Task<std::shared_ptr<const report::SessionReport>> Pass(TimePoint now);
 
   // With all that has been decided and the watch has not shown yet.
   const cluster::World& world() const { return own_; }

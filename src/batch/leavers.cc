@@ -51,7 +51,7 @@ void Leavers::Show(Leaver& leaver, const cluster::PodPtr& pod, TimePoint now) {
   parts_.own.UpsertPod(leaver.shown);
 }
 
-Task<void> Leavers::Run(cluster::PodPtr pod, std::string reason, bool by_budget) {
+coppice::Task<void> Leavers::Run(cluster::PodPtr pod, std::string reason, bool by_budget) {
   const Status status = co_await Remove(pod, std::move(reason), by_budget);
   --under_way_;
   const bool goes = status.ok() || status.code() == Code::kNotFound;
@@ -65,7 +65,7 @@ Task<void> Leavers::Run(cluster::PodPtr pod, std::string reason, bool by_budget)
   parts_.ended(status);
 }
 
-Task<Status> Leavers::Remove(cluster::PodPtr pod, std::string reason, bool by_budget) {
+coppice::Task<Status> Leavers::Remove(cluster::PodPtr pod, std::string reason, bool by_budget) {
   const Turnstile::Inside inside = co_await doors_.Enter();
   const cluster::PodName name{pod->metadata.namespace_, pod->metadata.name, pod->metadata.uid};
   parts_.writer.Emit({.kind = "Pod",

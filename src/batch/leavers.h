@@ -14,6 +14,7 @@
 
 #include "base/executor.h"
 #include "base/log.h"
+#include "base/rng.h"
 #include "batch/outcome.h"
 #include "batch/turnstile.h"
 #include "cluster/world.h"
@@ -48,8 +49,8 @@ class Leavers {
     State state = State::kAsking;
   };
 
-  Task<void> Run(cluster::PodPtr pod, std::string reason, bool by_budget);
-  Task<Status> Remove(cluster::PodPtr pod, std::string reason, bool by_budget);
+  coppice::Task<void> Run(cluster::PodPtr pod, std::string reason, bool by_budget);
+  coppice::Task<Status> Remove(cluster::PodPtr pod, std::string reason, bool by_budget);
   void Show(Leaver& leaver, const cluster::PodPtr& pod, TimePoint now);
   bool SettleOne(Leaver& leaver, TimePoint now);
 

@@ -50,6 +50,14 @@ std::string WriteKey(std::string_view kind, const std::string& namespace_,
 
 }  // namespace
 
+coppice::Task<Status> PutStatus(cluster::Writer& writer, cluster::ObjectName object,
+                                std::string patch) {
+  const auto written = co_await writer.UpdateStatus(object, patch);
+  if (written.code() != Code::kNotFound) co_return written.status();
+  const auto whole = co_await writer.UpdateObject(object, patch);
+  co_return whole.status();
+}
+
 void Statuses::Put(const Outcome& outcome, TimePoint now) {
   for (const Outcome::GroupStatus& group : outcome.groups) {
     if (group.changed) PutGroup(group);
@@ -84,7 +92,7 @@ void Statuses::PutGroup(const Outcome::GroupStatus& group) {
   const cluster::ObjectName object = NamedObject<model::PodGroup>(before->metadata);
   const std::string patch = Json({{"status", StatusJson(group.status)}}).dump();
   Enqueue(WriteKey("PodGroup", group.namespace_, group.name),
-          [this, object, patch] { return WriteStatus(object, patch); });
+          [this, object, patch] { return PutStatus(parts_.writer, object, patch); });
 }
 
 void Statuses::PutQueue(const Outcome::QueueAllocated& queue) {
@@ -99,7 +107,7 @@ void Statuses::PutQueue(const Outcome::QueueAllocated& queue) {
   const cluster::ObjectName object = NamedObject<model::Queue>(before->metadata);
   const std::string patch = Json({{"status", {{"allocated", std::move(allocated)}}}}).dump();
   Enqueue(WriteKey("Queue", "", queue.queue),
-          [this, object, patch] { return WriteStatus(object, patch); });
+          [this, object, patch] { return PutStatus(parts_.writer, object, patch); });
 }
 
 void Statuses::PutCondition(const Outcome::PodCondition& note, TimePoint now) {
@@ -163,7 +171,7 @@ void Statuses::Enqueue(std::string key, Write write) {
   }
 }
 
-Task<void> Statuses::Run(std::string key, std::shared_ptr<Write> write) {
+coppice::Task<void> Statuses::Run(std::string key, std::shared_ptr<Write> write) {
   while (write != nullptr) {
     Status status;
     {
@@ -181,14 +189,6 @@ Task<void> Statuses::Run(std::string key, std::shared_ptr<Write> write) {
     write = std::exchange(writes_[key].next, nullptr);
   }
   writes_.erase(key);
-}
-
-Task<Status> Statuses::WriteStatus(cluster::ObjectName object, std::string patch) {
-  const auto written = co_await parts_.writer.UpdateStatus(object, patch);
-  if (written.code() != Code::kNotFound) co_return written.status();
-  // Definitions of the kind without a status subresource take it as part of the object.
-  const auto whole = co_await parts_.writer.UpdateObject(object, patch);
-  co_return whole.status();
 }
 
 void Statuses::Settle(TimePoint now) {

@@ -27,6 +27,10 @@
 
 namespace coppice::batch {
 
+// A status by its own door; where the definition of the kind has none, as part of the object.
+coppice::Task<Status> PutStatus(cluster::Writer& writer, cluster::ObjectName object,
+                                std::string patch);
+
 class Statuses {
  public:
   struct Parts {
@@ -50,7 +54,7 @@ class Statuses {
 
  private:
   static constexpr size_t kAtOnce = 64;
-  using Write = std::function<Task<Status>()>;
+  using Write = std::function<coppice::Task<Status>()>;
   struct Slot {
     std::shared_ptr<Write> next;  // null: nothing newer than what is under way
   };
@@ -64,8 +68,7 @@ class Statuses {
   void PutCondition(const Outcome::PodCondition& condition, TimePoint now);
   void ForgetOldTexts(TimePoint now);
   void Enqueue(std::string key, Write write);
-  Task<void> Run(std::string key, std::shared_ptr<Write> write);
-  Task<Status> WriteStatus(cluster::ObjectName object, std::string patch);
+  coppice::Task<void> Run(std::string key, std::shared_ptr<Write> write);
 
   const Parts parts_;
   Turnstile doors_;

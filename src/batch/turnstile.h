@@ -29,7 +29,7 @@ class Turnstile {
     Turnstile* of_;
   };
 
-  Task<Inside> Enter() {
+  coppice::Task<Inside> Enter() {
     if (inside_ < places_) {
       ++inside_;
       co_return Inside(*this);

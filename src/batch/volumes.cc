@@ -102,7 +102,7 @@ std::string Volumes::FindVolume(const PersistentVolumeClaim& claim, const model:
   return best == nullptr ? "" : best->metadata.name;
 }
 
-Task<Status> Volumes::Give(ClaimPtr claim, std::string volume) {
+coppice::Task<Status> Volumes::Give(ClaimPtr claim, std::string volume) {
   const model::ObjectMeta& meta = claim->metadata;
   const nlohmann::json patch = {
       {"metadata", {{"annotations", {{std::string(kBoundByController), "yes"}}}}},
@@ -120,14 +120,14 @@ Task<Status> Volumes::Give(ClaimPtr claim, std::string volume) {
   co_return written.status();
 }
 
-Task<Status> Volumes::TellNode(ClaimPtr claim, std::string node) {
+coppice::Task<Status> Volumes::TellNode(ClaimPtr claim, std::string node) {
   const nlohmann::json patch = {
       {"metadata", {{"annotations", {{std::string(kSelectedNode), node}}}}}};
   const auto written = co_await parts_.writer.UpdateObject(ClaimObject(*claim), patch.dump());
   co_return written.status();
 }
 
-Task<Status> Volumes::Bind(cluster::PodPtr pod, std::string node_name) {
+coppice::Task<Status> Volumes::Bind(cluster::PodPtr pod, std::string node_name) {
   CO_TRY(std::vector<ClaimPtr> unbound, Unbound(*pod));
   if (unbound.empty()) co_return Status::Ok();
   const cluster::NodePtr node = parts_.world.FindNode(node_name);

@@ -31,15 +31,15 @@ class Volumes {
   explicit Volumes(Parts parts) : parts_(parts) {}
 
   // OK when every claim of the pod is bound; at once for a pod without claims.
-  Task<Status> Bind(cluster::PodPtr pod, std::string node);
+  coppice::Task<Status> Bind(cluster::PodPtr pod, std::string node);
 
  private:
   using ClaimPtr = std::shared_ptr<const model::PersistentVolumeClaim>;
   // Claims of the pod that have no volume yet.
   Result<std::vector<ClaimPtr>> Unbound(const model::Pod& pod) const;
   std::string FindVolume(const model::PersistentVolumeClaim& claim, const model::Node& node) const;
-  Task<Status> Give(ClaimPtr claim, std::string volume);
-  Task<Status> TellNode(ClaimPtr claim, std::string node);
+  coppice::Task<Status> Give(ClaimPtr claim, std::string volume);
+  coppice::Task<Status> TellNode(ClaimPtr claim, std::string node);
 
   const Parts parts_;
   std::map<std::string, std::string> promised_;  // volume -> uid of the claim

@@ -17,10 +17,22 @@
 #include "batch/engine.h"
 #include "batch/source.h"
 #include "cluster/stored_objects.h"
-#include "test/support/discovered_plugins.h"
 #include "wire/wire.h"
 
 namespace coppice::test {
+
+// Generated: all plug-ins of these two kinds.
+void RegisterBatchPlugins(batch::PluginRegistry& batch, fit::FilterRegistry& filters);
+
+struct BatchPlugins {
+  batch::PluginRegistry batch;
+  fit::FilterRegistry filters{"filter"};
+  BatchPlugins() { RegisterBatchPlugins(batch, filters); }
+};
+inline BatchPlugins& TheBatchPlugins() {
+  static BatchPlugins plugins;
+  return plugins;
+}
 
 class BatchCluster final : public cluster::Writer {
  public:
@@ -130,8 +142,8 @@ class BatchCluster final : public cluster::Writer {
                              .executor = executor,
                              .workers = workers,
                              .rng = rng,
-                             .plugins = ThePlugins().batch,
-                             .filters = ThePlugins().filters,
+                             .plugins = TheBatchPlugins().batch,
+                             .filters = TheBatchPlugins().filters,
                              .conf = *conf_,
                              .log = log,
                              .waiting = waiting});
