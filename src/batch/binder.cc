@@ -68,9 +68,9 @@ coppice::Task<void> Binder::Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoi
   const std::string& uid = pod->metadata.uid;
   const TimePoint now = parts_.executor.clock().Now();
   if (const auto assumed = assumed_.find(uid); assumed != assumed_.end()) {
-    assumed->second.state = status.ok()                           ? State::kBound
+    assumed->second.state = status.ok()                        ? State::kBound
                             : status.code() == Code::kNotFound ? State::kGone
-                                                                  : State::kFailed;
+                                                               : State::kFailed;
   }
   if (status.ok()) {
     failures_.erase(uid);

@@ -15,8 +15,8 @@ namespace {
 
 bool HasPlugin(const Conf& conf, std::string_view name) {
   return std::ranges::any_of(conf.tiers, [&](const Tier& tier) {
-    return std::ranges::any_of(
-        tier.plugins, [&](const PluginOption& option) { return option.name == name; });
+    return std::ranges::any_of(tier.plugins,
+                               [&](const PluginOption& option) { return option.name == name; });
   });
 }
 
@@ -85,7 +85,8 @@ bool Engine::BelongsElsewhere(const Conf& conf, const SessionInput& input) const
   if (parts_.workers == nullptr) return false;
   if (AsksOutside(conf)) return true;
   size_t unplaced = 0;
-  for (const SessionInput::PodEntry& pod : input.pods) unplaced += pod.object->spec.node_name.empty();
+  for (const SessionInput::PodEntry& pod : input.pods)
+    unplaced += pod.object->spec.node_name.empty();
   return unplaced > parts_.options.most_tasks_here;
 }
 
@@ -143,7 +144,8 @@ Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input) {
   ran.status = ran.outcome.failure;
   const auto reasons = ReasonsIn(ran.outcome);
   for (WaitingJob& job : ran.waiting) {
-    if (const auto reason = reasons.find(job.id); reason != reasons.end()) job.why = *reason->second;
+    if (const auto reason = reasons.find(job.id); reason != reasons.end())
+      job.why = *reason->second;
   }
   ran.times.whole = clock.Now() - began;
   return ran;

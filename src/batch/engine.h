@@ -39,7 +39,8 @@ struct EngineOptions {
   Options session;
   Duration schedule_period = std::chrono::seconds(1);  // without news; after the end of the last
   Duration shortest_gap = std::chrono::milliseconds(100);  // between two beginnings
-  Duration gather = std::chrono::milliseconds(10);  // after the first news, so that more of it comes
+  Duration gather =
+      std::chrono::milliseconds(10);  // after the first news, so that more of it comes
   // A session with more pods to place than this is not run on the decision thread.
   size_t most_tasks_here = 2'000;
   Duration volume_limit = std::chrono::seconds(600);

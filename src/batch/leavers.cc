@@ -58,9 +58,9 @@ coppice::Task<void> Leavers::Run(cluster::PodPtr pod, std::string reason, bool b
   if (const auto leaver = leavers_.find(pod->metadata.uid); leaver != leavers_.end())
     leaver->second.state = goes ? State::kGoing : State::kStays;
   if (!goes) {
-    parts_.log.Warning("a pod could not be evicted",
-                       {{"pod", pod->metadata.namespace_ + "/" + pod->metadata.name},
-                        {"error", status}});
+    parts_.log.Warning(
+        "a pod could not be evicted",
+        {{"pod", pod->metadata.namespace_ + "/" + pod->metadata.name}, {"error", status}});
   }
   parts_.ended(status);
 }

@@ -25,8 +25,8 @@ class Table {
   template <class Member>
   void Bool(std::string name, Member member, std::string help) {
     Values defaults;
-    flags_.push_back({std::move(name), "bool", member(defaults) ? "true" : "false",
-                      std::move(help), true, [member](Values& values, std::string_view text) {
+    flags_.push_back({std::move(name), "bool", member(defaults) ? "true" : "false", std::move(help),
+                      true, [member](Values& values, std::string_view text) {
                         const auto parsed = ParseGoBool(text);
                         if (!parsed) return NotA(text, "true or false");
                         member(values) = *parsed;
@@ -88,9 +88,8 @@ class Table {
     std::string help = "not supported; " + instead;
     flags_.push_back({std::move(name), is_bool ? "bool" : "string", default_text, std::move(help),
                       is_bool, [=](Values&, std::string_view text) {
-                        return text == default_text
-                                   ? Status::Ok()
-                                   : Unimplemented("is not supported; " + instead);
+                        return text == default_text ? Status::Ok()
+                                                    : Unimplemented("is not supported; " + instead);
                       }});
   }
   std::vector<SchedulerFlag> Take() { return std::move(flags_); }
@@ -144,7 +143,8 @@ void AddSessions(Table& table) {
       "likewise; 0: fewer of them the more there are");
   table.Bool(
       "evict-by-budget", [](Values& v) -> bool& { return v.engine.evict_by_budget; },
-      "evictions are held against PodDisruptionBudgets, also without the plug-in pdb (Coppice's own)");
+      "evictions are held against PodDisruptionBudgets, also without the plug-in pdb (Coppice's "
+      "own)");
 }
 
 void AddProcess(Table& table) {
@@ -162,32 +162,33 @@ void AddProcess(Table& table) {
   table.Text(
       "healthz-address", [](Values& v) -> std::string& { return v.healthz_address; },
       "upstream's second address; health is told at --listen-address, too");
-  table.Bool(
-      "enable-healthz", [](Values& v) -> bool& { return v.enable_healthz; }, "likewise");
+  table.Bool("enable-healthz", [](Values& v) -> bool& { return v.enable_healthz; }, "likewise");
   table.Text(
       "lock-object-namespace", [](Values& v) -> std::string& { return v.lock_namespace; },
       "of the lease, when the scheduler runs alone");
-  table.Own("batch-controllers", "list", "",
-            "of Volcano's controller-manager, what is done here in its place: podgroup, queue, job, "
-            "or all. Leave it empty where that runs itself (Coppice's own)",
-            [](Values& v, std::string_view text) {
-              for (const std::string& name : Split(std::string(text), ',')) {
-                if (name.empty()) continue;
-                const bool all = name == "all";
-                if (!all && name != "podgroup" && name != "queue" && name != "job")
-                  return NotA(name, "one of podgroup, queue, job and all");
-                v.controllers.pod_groups |= all || name == "podgroup";
-                v.controllers.queues |= all || name == "queue";
-                v.controllers.jobs |= all || name == "job";
-              }
-              return Status::Ok();
-            });
+  table.Own(
+      "batch-controllers", "list", "",
+      "of Volcano's controller-manager, what is done here in its place: podgroup, queue, job, "
+      "or all. Leave it empty where that runs itself (Coppice's own)",
+      [](Values& v, std::string_view text) {
+        for (const std::string& name : Split(std::string(text), ',')) {
+          if (name.empty()) continue;
+          const bool all = name == "all";
+          if (!all && name != "podgroup" && name != "queue" && name != "job")
+            return NotA(name, "one of podgroup, queue, job and all");
+          v.controllers.pod_groups |= all || name == "podgroup";
+          v.controllers.queues |= all || name == "queue";
+          v.controllers.jobs |= all || name == "job";
+        }
+        return Status::Ok();
+      });
 }
 
 void AddOthers(Table& table) {
   table.NoEffect("node-worker-threads", "20", "nodes are read by the watch, on one thread");
-  table.NoEffect("resource-sync-timeout", "60s", "there is one time-out for reading, "
-                                                 "--max-startup-time");
+  table.NoEffect("resource-sync-timeout", "60s",
+                 "there is one time-out for reading, "
+                 "--max-startup-time");
   table.NoEffect("gate-removal-worker-num", "5", "gates are removed by no worker");
   table.NoEffect("cache-dumper", "true", "/api/v1 shows what the scheduler knows", true);
   table.NoEffect("ca-cert-file", "", "the kubeconfig names its certificates");
@@ -195,8 +196,9 @@ void AddOthers(Table& table) {
   table.NoEffect("tls-private-key-file", "", "pages are served without TLS on a private address");
   table.Refuse("priority-class", "true", "take the plug-in priority out of the configuration",
                true);
-  table.Refuse("plugins-dir", "", "build the plug-in as a folder (docs/extending/batch-plugin.md), "
-                                  "or ask it over HTTP (docs/extending/extender.md)");
+  table.Refuse("plugins-dir", "",
+               "build the plug-in as a folder (docs/extending/batch-plugin.md), "
+               "or ask it over HTTP (docs/extending/extender.md)");
   table.Refuse("scheduler-sharding-mode", "none", "one process schedules the whole cluster");
   table.Refuse("scheduler-sharding-name", "", "one process schedules the whole cluster");
   table.Refuse("node-selector", "", "use node affinity, or a queue's nodegroup affinity");
@@ -227,9 +229,9 @@ Result<SchedulerFlags> TakeSchedulerFlags(std::vector<std::string>& args) {
     const size_t dashes = text.starts_with("--") ? 2 : (text.starts_with("-") ? 1 : 0);
     const size_t equals = text.find('=');
     const std::string_view name = text.substr(dashes, equals - dashes);
-    const auto flag = dashes == 0 ? AllSchedulerFlags().end()
-                                  : std::ranges::find(AllSchedulerFlags(), name,
-                                                      &SchedulerFlag::name);
+    const auto flag = dashes == 0
+                          ? AllSchedulerFlags().end()
+                          : std::ranges::find(AllSchedulerFlags(), name, &SchedulerFlag::name);
     if (flag == AllSchedulerFlags().end()) {
       left.push_back(args[i]);
       continue;
@@ -251,9 +253,9 @@ Result<SchedulerFlags> TakeSchedulerFlags(std::vector<std::string>& args) {
 std::string SchedulerFlagsAsHelp() {
   std::string text = "\nBatch scheduler (with --batch):\n";
   for (const SchedulerFlag& flag : AllSchedulerFlags()) {
-    text += fmt::format("  --{} {}\n      {}{}\n", flag.name, flag.is_bool ? "" : flag.type,
-                        flag.help,
-                        flag.default_text.empty() ? "" : " (default " + flag.default_text + ")");
+    text +=
+        fmt::format("  --{} {}\n      {}{}\n", flag.name, flag.is_bool ? "" : flag.type, flag.help,
+                    flag.default_text.empty() ? "" : " (default " + flag.default_text + ")");
   }
   return text;
 }

@@ -35,8 +35,8 @@ void SchedulerMetrics::SessionEnded(const Outcome& outcome, const SessionTimes& 
   static const std::vector<double> kSession = Exponential(1, 5'000, 20);
   static const std::vector<double> kAction = Exponential(1, 2'000, 20);
   static const std::vector<double> kPlugin = Exponential(0.1, 100, 15);
-  Milliseconds("volcano_e2e_scheduling_latency_milliseconds", "A session from its beginning to its end",
-               kSession, times.whole);
+  Milliseconds("volcano_e2e_scheduling_latency_milliseconds",
+               "A session from its beginning to its end", kSession, times.whole);
   Milliseconds("volcano_open_session_duration_milliseconds", "Opening a session", kSession,
                times.opened);
   for (const auto& [action, took] : times.actions) {

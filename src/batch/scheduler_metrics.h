@@ -38,9 +38,8 @@ class SchedulerMetrics {
   void TaskReached(std::string_view stage, const model::Pod& pod, TimePoint now);
 
  private:
-  void Milliseconds(std::string_view name, std::string_view help,
-                    const std::vector<double>& bounds, Duration took,
-                    const MetricLabels& labels = {});
+  void Milliseconds(std::string_view name, std::string_view help, const std::vector<double>& bounds,
+                    Duration took, const MetricLabels& labels = {});
   void Jobs(const std::vector<WaitingJob>& waiting);
   void Amounts(const std::string& what, const std::string& queue,
                const model::ResourceList& amounts);

@@ -234,9 +234,8 @@ void Statuses::Tell(cluster::Event event, TimePoint now) {
 void Statuses::ForgetOldTexts(TimePoint now) {
   if (now < Later(told_since_, kSameTextAgain)) return;
   told_since_ = now;
-  std::erase_if(told_, [&](const auto& entry) {
-    return Later(entry.second.at, 2 * kSameTextAgain) < now;
-  });
+  std::erase_if(
+      told_, [&](const auto& entry) { return Later(entry.second.at, 2 * kSameTextAgain) < now; });
 }
 
 }  // namespace coppice::batch

@@ -86,15 +86,13 @@ Result<std::vector<Volumes::ClaimPtr>> Volumes::Unbound(const model::Pod& pod) c
 
 std::string Volumes::FindVolume(const PersistentVolumeClaim& claim, const model::Node& node) const {
   const PersistentVolume* best = nullptr;
-  for (const PersistentVolume* volume :
-       parts_.world.facts().VolumesOfClass(fit::ClassOf(claim))) {
+  for (const PersistentVolume* volume : parts_.world.facts().VolumesOfClass(fit::ClassOf(claim))) {
     if (NamesClaim(*volume, claim)) return volume->metadata.name;
     const auto promise = promised_.find(volume->metadata.name);
     if (promise != promised_.end() && promise->second != claim.metadata.uid) continue;
     if (volume->spec.claim_ref || !Suits(*volume, claim) || !NodeReaches(*volume, node)) continue;
     const auto smaller = [&] {
-      const int order =
-          StorageIn(volume->spec.capacity).Compare(StorageIn(best->spec.capacity));
+      const int order = StorageIn(volume->spec.capacity).Compare(StorageIn(best->spec.capacity));
       return order != 0 ? order < 0 : volume->metadata.name < best->metadata.name;
     };
     if (best == nullptr || smaller()) best = volume;
@@ -154,9 +152,9 @@ coppice::Task<Status> Volumes::Bind(cluster::PodPtr pod, std::string node_name) 
     if (!left.ok()) trouble = left.status();
     if (!left.ok() || left->empty()) break;
     if (parts_.executor.clock().Now() >= give_up) {
-      trouble = FailedPrecondition("persistentvolumeclaim " +
-                                   fit::Quoted(left->front()->metadata.name) +
-                                   " got no volume in time");
+      trouble =
+          FailedPrecondition("persistentvolumeclaim " + fit::Quoted(left->front()->metadata.name) +
+                             " got no volume in time");
       break;
     }
     co_await parts_.executor.Sleep(kLookAgain);

@@ -55,8 +55,7 @@ Task<Status> KubeWriter::Bind(cluster::PodName pod, std::string node,
 }
 
 Task<Status> KubeWriter::ChangePodStatus(cluster::PodName pod, cluster::PodStatusChange change) {
-  CO_TRY(const Answer answer,
-         co_await Fenced(PodStatusRequest(pod, change), kObjectWriteTimeout));
+  CO_TRY(const Answer answer, co_await Fenced(PodStatusRequest(pod, change), kObjectWriteTimeout));
   co_return answer.Success() ? Status::Ok() : Refusal(answer);
 }
 

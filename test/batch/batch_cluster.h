@@ -130,23 +130,23 @@ class BatchCluster final : public cluster::Writer {
 
   void Start(std::string_view conf_text, batch::EngineOptions options = {},
              Workers* workers = nullptr) {
-    conf_ = std::make_unique<batch::ConfFile>(
-        "", [](const batch::Conf&) { return Status::Ok(); }, log);
+    conf_ =
+        std::make_unique<batch::ConfFile>("", [](const batch::Conf&) { return Status::Ok(); }, log);
     CHECK(conf_->Open(true).ok());
     conf_->Use(batch::ParseConf(conf_text).value());
     door_ = std::make_unique<Door>(*this);
-    engine = std::make_unique<batch::Engine>(
-        batch::Engine::Parts{.options = options,
-                             .world = *seen,
-                             .writer = *door_,
-                             .executor = executor,
-                             .workers = workers,
-                             .rng = rng,
-                             .plugins = TheBatchPlugins().batch,
-                             .filters = TheBatchPlugins().filters,
-                             .conf = *conf_,
-                             .log = log,
-                             .waiting = waiting});
+    engine =
+        std::make_unique<batch::Engine>(batch::Engine::Parts{.options = options,
+                                                             .world = *seen,
+                                                             .writer = *door_,
+                                                             .executor = executor,
+                                                             .workers = workers,
+                                                             .rng = rng,
+                                                             .plugins = TheBatchPlugins().batch,
+                                                             .filters = TheBatchPlugins().filters,
+                                                             .conf = *conf_,
+                                                             .log = log,
+                                                             .waiting = waiting});
     executor.Spawn(Loop(engine.get()));
   }
   // The process is gone, and with it all that it knew; what was on its way to the server arrives.
@@ -158,8 +158,8 @@ class BatchCluster final : public cluster::Writer {
     for (const auto& node : nodes_) seen->UpsertNode(node);
     for (const auto& [key, pod] : pods) seen->UpsertPod(std::make_shared<const model::Pod>(pod));
     for (const std::string& json : objects.List("scheduling.volcano.sh/v1beta1", "podgroups"))
-      seen->Upsert(std::make_shared<const model::PodGroup>(
-          wire::FromJson<model::PodGroup>(json).value()));
+      seen->Upsert(
+          std::make_shared<const model::PodGroup>(wire::FromJson<model::PodGroup>(json).value()));
     for (const std::string& json : objects.List("scheduling.volcano.sh/v1beta1", "queues"))
       seen->Upsert(
           std::make_shared<const model::Queue>(wire::FromJson<model::Queue>(json).value()));

@@ -42,8 +42,7 @@ void ExpectNobodyTwiceAndNothingOverfull(const BatchCluster& cluster) {
     if (!pod.spec.node_name.empty()) used[pod.spec.node_name] += batch::PodRequest(pod).cpu;
   }
   cluster.seen->ForEachNode([&](const cluster::NodePtr& node) {
-    EXPECT_LE(used[node->metadata.name],
-              batch::Resource::From(node->status.allocatable).cpu + 0.1)
+    EXPECT_LE(used[node->metadata.name], batch::Resource::From(node->status.allocatable).cpu + 0.1)
         << node->metadata.name;
   });
 }

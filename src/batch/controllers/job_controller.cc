@@ -50,9 +50,8 @@ std::string ActionFor(const VolcanoJob& job, const JobTask& task, std::string_vi
         if (exit_code && *exit_code == *policy.exit_code) return policy.action;
         continue;
       }
-      const bool speaks = std::ranges::any_of(policy.events, [&](const std::string& one) {
-        return one == event || one == "*";
-      });
+      const bool speaks = std::ranges::any_of(
+          policy.events, [&](const std::string& one) { return one == event || one == "*"; });
       if (speaks) return policy.action;
     }
   }
@@ -147,8 +146,8 @@ void JobController::SyncOne(const std::shared_ptr<const VolcanoJob>& job, TimePo
   if (IsOver(phase)) {
     Remove(*job, seats, false, memory);
     if (job->ttl_seconds_after_finished && job->status.phase_since) {
-      const TimePoint end = Later(*job->status.phase_since,
-                                  std::chrono::seconds(*job->ttl_seconds_after_finished));
+      const TimePoint end =
+          Later(*job->status.phase_since, std::chrono::seconds(*job->ttl_seconds_after_finished));
       if (end > now) {
         LookAt(end);
       } else if (memory.busy.insert("").second) {
@@ -172,9 +171,9 @@ std::optional<JobController::Decision> JobController::Decide(const VolcanoJob& j
     memory.completed.clear();
     return Decision{.phase = "Pending", .reason = "all pods of the last attempt are gone"};
   }
-  for (const auto& [leaving, gone] : {std::pair("Aborting", "Aborted"),
-                                      std::pair("Terminating", "Terminated"),
-                                      std::pair("Completing", "Completed")}) {
+  for (const auto& [leaving, gone] :
+       {std::pair("Aborting", "Aborted"), std::pair("Terminating", "Terminated"),
+        std::pair("Completing", "Completed")}) {
     if (phase != leaving) continue;
     if (!Remove(job, seats, false, memory)) return std::nullopt;
     return Decision{.phase = gone, .reason = "no pod of it runs any more"};
@@ -236,14 +235,12 @@ std::optional<JobController::Decision> JobController::Answer(const VolcanoJob& j
   }
   for (const JobTask& task : job.tasks) {
     const bool all = task.replicas > 0 && std::ranges::all_of(seats, [&](const Seat& seat) {
-                       return seat.task != &task ||
-                              (seat.pod != nullptr && !seat.stale &&
-                               seat.pod->status.phase == "Succeeded");
+                       return seat.task != &task || (seat.pod != nullptr && !seat.stale &&
+                                                     seat.pod->status.phase == "Succeeded");
                      });
     if (!all || !memory.completed.insert(task.name).second) continue;
     const std::string action = ActionFor(job, task, "TaskCompleted", std::nullopt);
-    if (auto done =
-            Act(job, action, seats, nullptr, memory, "task " + task.name + " is completed"))
+    if (auto done = Act(job, action, seats, nullptr, memory, "task " + task.name + " is completed"))
       return done;
   }
   return std::nullopt;
@@ -310,8 +307,7 @@ void JobController::Make(const VolcanoJob& job, const std::vector<Seat>& seats, 
   const std::string& namespace_ = job.metadata.namespace_;
   if (!parts_.world.objects<model::PodGroup>().Find(namespace_, group)) {
     constexpr model::Kind kind = model::kKind<model::PodGroup>;
-    create("group",
-           {std::string(kind.api_version), std::string(kind.resource), namespace_, group},
+    create("group", {std::string(kind.api_version), std::string(kind.resource), namespace_, group},
            GroupOfJob(job));
   }
   if (HasJobPlugin(job, "svc") &&

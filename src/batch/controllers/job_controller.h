@@ -47,13 +47,13 @@ class JobController {
   static constexpr Duration kAgain = std::chrono::seconds(1);
 
   struct Memory {
-    std::string seen;      // version of the job whose status we have overtaken
-    bool writing = false;  // a status is under way
-    std::set<std::string> busy;             // pods that are being made or deleted, by name
+    std::string seen;                          // version of the job whose status we have overtaken
+    bool writing = false;                      // a status is under way
+    std::set<std::string> busy;                // pods that are being made or deleted, by name
     std::map<std::string, std::string> known;  // pods that there were: uid by name
-    std::set<std::string> removed;          // uids that we have deleted
-    std::set<std::string> answered;         // uids of failed pods that a policy was asked about
-    std::set<std::string> completed;        // tasks
+    std::set<std::string> removed;             // uids that we have deleted
+    std::set<std::string> answered;            // uids of failed pods that a policy was asked about
+    std::set<std::string> completed;           // tasks
     std::map<std::string, std::optional<int32_t>> exit_codes;  // by uid; absent: being asked for
     TimePoint try_again;
     bool told_plugins = false;

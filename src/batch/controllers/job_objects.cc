@@ -15,8 +15,8 @@ namespace {
 using Json = nlohmann::json;
 
 Json OwnerOf(const VolcanoJob& job) {
-  return {{"apiVersion", kVolcanoJobApi}, {"kind", "Job"},          {"name", job.metadata.name},
-          {"uid", job.metadata.uid},      {"controller", true},     {"blockOwnerDeletion", true}};
+  return {{"apiVersion", kVolcanoJobApi}, {"kind", "Job"},      {"name", job.metadata.name},
+          {"uid", job.metadata.uid},      {"controller", true}, {"blockOwnerDeletion", true}};
 }
 
 // An object under that key, made if there is none or something else.
@@ -27,8 +27,7 @@ Json& ObjectIn(Json& parent, const char* key) {
 }
 
 // What the containers of a template ask for. Of init containers the largest counts, as in pods.
-void AddRequests(const JobTask& task, int32_t pods,
-                 std::map<std::string, model::Quantity>& sum) {
+void AddRequests(const JobTask& task, int32_t pods, std::map<std::string, model::Quantity>& sum) {
   const Json pod_template = Json::parse(task.pod_template, nullptr, false);
   const Json spec = pod_template.value("spec", Json::object());
   std::map<std::string, model::Quantity> own;

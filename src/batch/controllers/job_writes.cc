@@ -12,9 +12,9 @@ namespace coppice::batch {
 
 void JobController::PutJobStatus(const VolcanoJob& job, VolcanoJobStatus status,
                                  const std::string& reason, TimePoint now) {
-  nlohmann::json state = {{"phase", status.phase},
-                          {"lastTransitionTime",
-                           wire::FormatRfc3339(status.phase_since.value_or(now))}};
+  nlohmann::json state = {
+      {"phase", status.phase},
+      {"lastTransitionTime", wire::FormatRfc3339(status.phase_since.value_or(now))}};
   if (!reason.empty()) state["reason"] = reason;
   const nlohmann::json patch = {{"status",
                                  {{"state", std::move(state)},
@@ -60,17 +60,17 @@ coppice::Task<void> JobController::Create(std::string uid, std::string job, std:
   Memory& memory = memory_[uid];
   if (!made.ok() && made.code() != Code::kAlreadyExists) {
     memory.try_again = Later(parts_.executor.clock().Now(), kAgain);
-    parts_.log.Warning("an object of a job could not be made", {{"resource", object.resource},
-                                                                {"name", object.name},
-                                                                {"error", made.status()}});
-    parts_.writer.Emit({.kind = "Job",
-                        .namespace_ = object.namespace_,
-                        .name = job,
-                        .uid = uid,
-                        .type = "Warning",
-                        .reason = "FailedCreate",
-                        .text = object.resource + " " + object.name + ": " +
-                                made.status().message()});
+    parts_.log.Warning(
+        "an object of a job could not be made",
+        {{"resource", object.resource}, {"name", object.name}, {"error", made.status()}});
+    parts_.writer.Emit(
+        {.kind = "Job",
+         .namespace_ = object.namespace_,
+         .name = job,
+         .uid = uid,
+         .type = "Warning",
+         .reason = "FailedCreate",
+         .text = object.resource + " " + object.name + ": " + made.status().message()});
   }
   // Made again if it is not seen by then: its name is the same, so that there is never a second.
   const Duration seen_within = made.ok() ? kAgain : Duration::zero();
@@ -116,8 +116,7 @@ coppice::Task<void> JobController::AskExitCode(std::string uid, cluster::PodName
 coppice::Task<void> JobController::DeleteJob(std::string uid, cluster::ObjectName object) {
   const Status deleted = co_await parts_.writer.DeleteObject(std::move(object));
   --under_way_;
-  if (!deleted.ok() && deleted.code() != Code::kNotFound)
-    co_await parts_.executor.Sleep(kAgain);
+  if (!deleted.ok() && deleted.code() != Code::kNotFound) co_await parts_.executor.Sleep(kAgain);
   memory_[uid].busy.erase("");
   parts_.wake();
 }

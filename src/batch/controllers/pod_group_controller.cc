@@ -21,8 +21,8 @@ constexpr std::string_view kQueueNameKey = "scheduling.volcano.sh/queue-name";
 constexpr std::string_view kMinMemberKey = "scheduling.volcano.sh/group-min-member";
 // What a group takes over from its pods.
 constexpr std::array<std::string_view, 5> kCopied = {
-    kPreemptableKey, "volcano.sh/cooldown-time", kRevocableZoneKey,
-    "volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"};
+    kPreemptableKey, "volcano.sh/cooldown-time", kRevocableZoneKey, "volcano.sh/jdb-min-available",
+    "volcano.sh/jdb-max-unavailable"};
 
 const std::string* KeyIn(const model::ObjectMeta* owner, const model::ObjectMeta& pod,
                          std::string_view key) {
@@ -50,8 +50,7 @@ const model::ObjectMeta* PodGroupController::OwnerMeta(const model::Pod& pod) co
   const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
   if (owner == nullptr) return nullptr;
   const auto find = [&]<class T>(const T*) -> const model::ObjectMeta* {
-    const T* found =
-        parts_.world.objects<T>().Find(pod.metadata.namespace_, owner->name);
+    const T* found = parts_.world.objects<T>().Find(pod.metadata.namespace_, owner->name);
     return found == nullptr || found->metadata.uid != owner->uid ? nullptr : &found->metadata;
   };
   if (owner->kind == "ReplicaSet") return find(static_cast<const model::ReplicaSet*>(nullptr));
@@ -106,8 +105,7 @@ void PodGroupController::Sync() {
     if (std::ranges::find(names, pod.spec.scheduler_name) == names.end()) continue;
     if (!busy_.insert(pod.metadata.uid).second) continue;
     std::string group = GroupNameFor(pod);
-    const bool make =
-        !parts_.world.objects<model::PodGroup>().Find(pod.metadata.namespace_, group);
+    const bool make = !parts_.world.objects<model::PodGroup>().Find(pod.metadata.namespace_, group);
     parts_.executor.Spawn(GiveGroup(entry->pod, std::move(group), make));
   }
 }

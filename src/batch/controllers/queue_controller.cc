@@ -57,8 +57,7 @@ void QueueController::Sync() {
   MakeIfAbsent(parts_.default_queue, true);
   std::map<std::string, Phases> phases;
   parts_.world.objects<model::PodGroup>().ForEach([&](const auto& group) {
-    const std::string& queue =
-        group->spec.queue.empty() ? parts_.default_queue : group->spec.queue;
+    const std::string& queue = group->spec.queue.empty() ? parts_.default_queue : group->spec.queue;
     Phases& all = phases[queue];
     const Phases one = CountOf(*group);
     all.pending += one.pending;

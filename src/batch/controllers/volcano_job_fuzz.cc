@@ -8,8 +8,7 @@
 #include "batch/controllers/volcano_job.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto job =
-      coppice::batch::ReadVolcanoJob({reinterpret_cast<const char*>(data), size});
+  const auto job = coppice::batch::ReadVolcanoJob({reinterpret_cast<const char*>(data), size});
   if (!job.ok()) return 0;
   (void)coppice::batch::GroupOfJob(*job);
   for (const coppice::batch::JobTask& task : job->tasks) {
