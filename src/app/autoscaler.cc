@@ -34,8 +34,9 @@ void Autoscaler::WorkEnded() {
 }
 
 bool Autoscaler::Told(const host::Event& event, TimePoint now) {
-  if (event.kind == host::Event::Kind::kPodWaits) return trigger_.PodSeen(*event.pod, now);
-  return trigger_.Changed(now);
+  using Kind = host::Event::Kind;
+  if (event.kind == Kind::kPodWaits) return trigger_.PodSeen(*event.pod, now);
+  return event.kind == Kind::kPodGone ? trigger_.PodGone(now) : trigger_.NodesChanged(now);
 }
 
 Task<host::PassEnd> Autoscaler::Pass(TimePoint began) {
