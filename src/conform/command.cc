@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <utility>
 
-#include "base/go_duration.h"
+#include "base/flag_set.h"
 #include "base/strings.h"
 #include "conform/expander.h"
 #include "conform/extender.h"
@@ -21,7 +20,7 @@
 namespace coppice::conform {
 namespace {
 
-constexpr std::string_view kHelpText =
+constexpr std::string_view kUsage =
     R"(coppice conform provider ADDRESS [flags]   somebody's externalgrpc provider
 coppice conform expander ADDRESS [flags]   somebody's gRPC expander
 coppice conform extender URL     [flags]   somebody's HTTP extender of the batch scheduler
@@ -30,115 +29,54 @@ Plays the contract against the server, with what real clients bring along: deadl
 unknown ids, calls at once, fields of both eras. Says of each rule whether it passed, failed or does
 not apply, why, and where it is written. Never deletes what it did not create; orders nothing unless
 --grow names a group. Exit code: 0 no rule failed, 1 one did, 2 it could not be tried.
-
-  --ca=FILE           PEM: who may have signed the server's certificate
-  --cert=FILE, --key=FILE   PEM: what is shown to the server
-  --server-name=NAME  what its certificate must say, if not the host of ADDRESS
-  --plaintext         no TLS to another machine (to loopback and sockets it is allowed)
-  --timeout=TIME      of a call (default: 5s; an extender's 1s)
-  --skip=RULE,RULE    rules to leave out
-  --junit=FILE        the result as JUnit's XML, too
-  --list              print the rules and ask nothing
-
-provider:
-  --cloud-config=FILE address and certificates as the autoscaler's file has them
-  --grow=GROUP        may order machines in this group; they are deleted again
-  --at-most=N         machines that a server which refuses nothing would order (default 5)
-  --patience=TIME     how long a machine may take to be up or gone (default 3m)
-extender:
-  --token-file=FILE   sent as a bearer token
-  --verb=VERB=PATH    the path of a verb, if not its own name; empty: not there
-
 docs/conform.md has every rule.
+
 )";
 
-Status SetNumber(int& member, const std::string& value) {
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), member);
-  if (error != std::errc() || end != value.data() + value.size() || member < 0) {
-    return InvalidArgument("'" + value + "' is no number of 0 or more");
-  }
-  return Status::Ok();
-}
-
-Status SetDuration(std::optional<Duration>& member, const std::string& value) {
-  member = TRY(ParseGoDuration(value));
-  return *member > Duration::zero() ? Status::Ok() : InvalidArgument("the time has to be above 0");
-}
-
-Status SetVerb(std::map<std::string, std::string>& verbs, const std::string& value) {
+Status AddVerb(std::map<std::string, std::string>& verbs, std::string_view value) {
   const size_t equals = value.find('=');
-  const std::string verb = value.substr(0, equals);
+  const std::string verb(value.substr(0, equals));
   const std::vector<std::string> known = ExtenderVerbs();
-  if (equals == std::string::npos || std::ranges::find(known, verb) == known.end()) {
-    return InvalidArgument("'" + value + "' is not VERB=PATH with a verb of " + Join(known, ", "));
+  if (equals == std::string_view::npos || std::ranges::find(known, verb) == known.end()) {
+    return BadFlagValue(value, "VERB=PATH with a verb of " + Join(known, ", "));
   }
   verbs[verb] = value.substr(equals + 1);
   return Status::Ok();
 }
 
-struct Flag {
-  std::string_view name;
-  bool has_value;
-  Status (*set)(Command& command, const std::string& value);
-};
+constexpr Between<Duration> kSomeTime{std::chrono::milliseconds(1), std::chrono::hours(24)};
 
-template <std::string Command::* kMember>
-Status SetText(Command& command, const std::string& value) {
-  command.*kMember = value;
-  return Status::Ok();
-}
-template <bool Command::* kMember>
-Status SetFlag(Command& command, const std::string&) {
-  command.*kMember = true;
-  return Status::Ok();
-}
-
-constexpr Flag kFlags[] = {
-    {"--ca", true, SetText<&Command::ca_file>},
-    {"--cert", true, SetText<&Command::cert_file>},
-    {"--key", true, SetText<&Command::key_file>},
-    {"--server-name", true, SetText<&Command::server_name>},
-    {"--token-file", true, SetText<&Command::token_file>},
-    {"--cloud-config", true, SetText<&Command::cloud_config>},
-    {"--grow", true, SetText<&Command::grow>},
-    {"--junit", true, SetText<&Command::junit>},
-    {"--plaintext", false, SetFlag<&Command::plaintext>},
-    {"--list", false, SetFlag<&Command::list>},
-    {"--help", false, SetFlag<&Command::help>},
-    {"-h", false, SetFlag<&Command::help>},
-    {"--at-most", true,
-     [](Command& command, const std::string& value) { return SetNumber(command.at_most, value); }},
-    {"--timeout", true,
-     [](Command& command, const std::string& value) {
-       return SetDuration(command.timeout, value);
-     }},
-    {"--patience", true,
-     [](Command& command, const std::string& value) {
-       return SetDuration(command.patience, value);
-     }},
-    {"--verb", true,
-     [](Command& command, const std::string& value) { return SetVerb(command.verbs, value); }},
-    {"--skip", true,
-     [](Command& command, const std::string& value) {
-       for (const std::string& rule : Split(value, ',')) command.skip.emplace_back(Trim(rule));
-       return Status::Ok();
-     }},
-};
-
-const Flag* FindFlag(std::string_view name) {
-  for (const Flag& flag : kFlags) {
-    if (flag.name == name) return &flag;
-  }
-  return nullptr;
-}
-
-Status UnknownFlag(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Flag& flag : kFlags) names.emplace_back(flag.name);
-  const std::string nearest = Nearest(name, names);
-  return InvalidArgument(
-      "there is no flag " + name +
-      (nearest.empty() ? "; --help lists them" : "; did you mean " + nearest + "?"));
+void AddFlags(FlagSet& flags, Command& command, std::vector<std::string>& words) {
+  flags.AddWords("CONTRACT ADDRESS", words, false, "what is tried, and where it is");
+  flags.Group("Connection");
+  flags.AddString("ca", command.ca_file, "PEM file: who may have signed the server's certificate");
+  flags.AddString("cert", command.cert_file, "PEM file: the certificate shown to the server");
+  flags.AddString("key", command.key_file, "PEM file: its key");
+  flags.AddString("server-name", command.server_name,
+                  "what the server's certificate must say, if not the host of ADDRESS");
+  flags.AddBool("plaintext", command.plaintext,
+                "no TLS to another machine (to loopback and sockets it is allowed)");
+  flags.Add("timeout", "duration", "5s; extender: 1s", "of a call",
+            [&command](std::string_view value) -> Status {
+              command.timeout = TRY(FlagDuration(value, kSomeTime));
+              return Status::Ok();
+            });
+  flags.AddString("cloud-config", command.cloud_config,
+                  "provider: address and certificates as the autoscaler's file has them");
+  flags.AddString("token-file", command.token_file, "extender: sent as a bearer token");
+  flags.Group("What is tried");
+  flags.AddList("skip", command.skip, "rules to leave out");
+  flags.AddString("grow", command.grow,
+                  "provider: may order machines in this group; they are deleted again");
+  flags.AddNumber("at-most", command.at_most,
+                  "provider: machines that a server which refuses nothing would order");
+  flags.AddDuration("patience", command.patience, kSomeTime,
+                    "provider: how long a machine may take to be up or gone");
+  flags.Add("verb", "list", "", "extender: VERB=PATH, if not the verb's own name; empty: not there",
+            [&command](std::string_view value) { return AddVerb(command.verbs, value); });
+  flags.Group("Output");
+  flags.AddString("junit", command.junit, "file: the result as JUnit's XML, too");
+  flags.AddBool("list", command.list, "print the rules of CONTRACT and ask nothing");
 }
 
 Status CheckTogether(const Command& command) {
@@ -229,8 +167,6 @@ Result<Report> RunExtenderRules(const Command& command, const PlayOptions& play,
 
 }  // namespace
 
-std::string Help() { return std::string(kHelpText); }
-
 Result<std::vector<RuleText>> RulesOf(const std::string& contract) {
   if (contract == "provider") return ProviderRules();
   if (contract == "expander") return ExpanderRules();
@@ -241,30 +177,17 @@ Result<std::vector<RuleText>> RulesOf(const std::string& contract) {
 
 Result<Command> ParseArguments(const std::vector<std::string>& args) {
   Command command;
-  std::vector<std::string> plain;
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (!args[i].starts_with('-')) {
-      plain.push_back(args[i]);
-      continue;
-    }
-    const size_t equals = args[i].find('=');
-    const std::string name = args[i].substr(0, equals);
-    const Flag* flag = FindFlag(name);
-    if (flag == nullptr) return UnknownFlag(name);
-    std::string value;
-    if (equals != std::string::npos) {
-      if (!flag->has_value) return InvalidArgument(name + " takes no value");
-      value = args[i].substr(equals + 1);
-    } else if (flag->has_value) {
-      if (i + 1 == args.size()) return InvalidArgument(name + " needs a value");
-      value = args[++i];
-    }
-    TRY(flag->set(command, value).Context(name));
+  std::vector<std::string> words;
+  FlagSet flags;
+  AddFlags(flags, command, words);
+  TRY(flags.Parse(args));
+  if (flags.help_wanted()) {
+    command.help = std::string(kUsage) + flags.AsHelp();
+    return command;
   }
-  if (command.help) return command;
-  if (plain.size() > 2) return InvalidArgument("'" + plain[2] + "' is one argument too many");
-  if (!plain.empty()) command.contract = plain[0];
-  if (plain.size() > 1) command.address = plain[1];
+  if (words.size() > 2) return InvalidArgument("'" + words[2] + "' is one argument too many");
+  if (!words.empty()) command.contract = words[0];
+  if (words.size() > 1) command.address = words[1];
   TRY(CheckTogether(command));
   return command;
 }
@@ -286,9 +209,9 @@ Result<Report> Run(const Command& command, Clock& clock, const Log& log,
     if (command.timeout) options.timeout = *command.timeout;
     return TryExpander(options, transport, clock);
   }
-  ProviderOptions options{.play = play, .grow = command.grow, .at_most = command.at_most};
+  ProviderOptions options{
+      .play = play, .grow = command.grow, .at_most = command.at_most, .patience = command.patience};
   if (command.timeout) options.timeout = *command.timeout;
-  if (command.patience) options.patience = *command.patience;
   return TryProvider(options, transport, clock);
 }
 

@@ -24,23 +24,22 @@ struct Command {
   std::string cert_file;
   std::string key_file;
   std::string server_name;
-  std::string token_file;                    // extender: a bearer token
-  std::string cloud_config;                  // provider: address and certificates from there
-  bool plaintext = false;                    // allow no TLS to another machine
-  std::optional<Duration> timeout;           // of a call; unset: as the contract's client has it
-  std::string grow;                          // provider
-  int at_most = 5;                           // provider
-  std::optional<Duration> patience;          // provider
-  std::map<std::string, std::string> verbs;  // extender
+  std::string token_file;                       // extender: a bearer token
+  std::string cloud_config;                     // provider: address and certificates from there
+  bool plaintext = false;                       // allow no TLS to another machine
+  std::optional<Duration> timeout;              // of a call; unset: as the contract's client has it
+  std::string grow;                             // provider
+  int at_most = 5;                              // provider
+  Duration patience = std::chrono::minutes(3);  // provider
+  std::map<std::string, std::string> verbs;     // extender
   std::vector<std::string> skip;
   std::string junit;  // file to write
   bool list = false;  // the rules, and nothing is asked
-  bool help = false;
+  std::string help;   // wanted: this text, and nothing else was looked at
 };
 
 // InvalidArgument with a sentence and the nearest name.
 Result<Command> ParseArguments(const std::vector<std::string>& args);
-std::string Help();
 // Every rule of a contract: name, what it says, where that is written.
 Result<std::vector<RuleText>> RulesOf(const std::string& contract);
 

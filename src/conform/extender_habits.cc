@@ -60,24 +60,26 @@ Outcome LargeSession(ExtenderProbe& probe) {
 
 Outcome ParallelPredicates(ExtenderProbe& probe) {
   if (const auto no = probe.Lacks("predicate")) return *no;
-  const auto body = [](size_t i) {
-    return Json{{"task", TaskObject({.name = "pending", .best_effort = true})},
-                {"node", NodeObject("n" + std::to_string(i), i % 2 == 0 ? 0 : 12)}};
-  };
-  std::vector<Json> alone;
+  std::vector<std::string> bodies;
+  std::vector<std::string> alone;
   for (size_t i = 0; i < kPredicatesAtOnce; ++i) {
-    auto answer = probe.Ask("predicate", body(i));
-    if (!answer.ok()) return NotApplicable("predicate fails one by one");
-    alone.push_back(*std::move(answer));
+    bodies.push_back(Json{{"task", TaskObject({.name = "pending", .best_effort = true})},
+                          {"node", NodeObject("n" + std::to_string(i), i % 2 == 0 ? 0 : 12)}}
+                         .dump());
+    const auto answer = probe.Send("predicate", bodies.back());
+    if (!answer.ok() || answer->status != 200) return NotApplicable("predicate fails one by one");
+    alone.push_back(answer->body);
   }
   std::mutex mutex;
   std::string wrong;
   AtOnce(kPredicatesAtOnce, [&](size_t i) {
     for (int round = 0; round < 4; ++round) {
-      const auto answer = probe.Ask("predicate", body(i));
-      if (answer.ok() && *answer == alone[i]) continue;
+      const auto answer = probe.Send("predicate", bodies[i]);
+      if (answer.ok() && answer->status == 200 && answer->body == alone[i]) continue;
       const std::lock_guard lock(mutex);
-      wrong = answer.ok() ? "another answer than one by one" : answer.status().message();
+      wrong = !answer.ok()            ? answer.status().ToString()
+              : answer->status != 200 ? fmt::format("status {}", answer->status)
+                                      : "another answer than one by one";
       return;
     }
   });

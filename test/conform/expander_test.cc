@@ -94,7 +94,8 @@ class ModelExpander {
     std::string id = best->nodegroupid();
     if (Is("ids in lower case")) id = Lower(id);
     if (Is("twice")) return Named({id, id});
-    if (Is("picks among templates") && question.nodebytesmap().contains("not-offered")) {
+    if (Is("picks among templates") && (question.nodebytesmap().contains("not-offered") ||
+                                        question.nodemap().contains("not-offered"))) {
       return Named({"not-offered"});
     }
     if (Is("draws lots")) {

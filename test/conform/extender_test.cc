@@ -23,7 +23,7 @@ ExtenderOptions At(std::string prefix = "http://here/") {
           .url_prefix = std::move(prefix),
           .timeout = std::chrono::seconds(5),
           .verbs = {},
-          .session_bytes = size_t{3} << 19};
+          .session_bytes = size_t{256} << 10};
 }
 
 // Keeps best-effort tasks off crowded nodes and permits the rest, unless it is told to get
@@ -73,7 +73,7 @@ class ModelExtender final : public net::HttpClient {
         deadline.Left(clock_) < std::chrono::milliseconds(500)) {
       broken_ = true;
     }
-    if (Is("small bodies only") && body.size() > (size_t{1} << 20)) return {.status = 413};
+    if (Is("small bodies only") && body.size() > (size_t{200} << 10)) return {.status = 413};
     const Json read = Json::parse(body, nullptr, false);
     if (read.is_discarded()) return Is("takes anything") ? Ok(Json::object()) : Bad();
     if (Is("knows every key") && body.find("OfALaterVersion") != std::string::npos) return Bad();

@@ -46,8 +46,8 @@ void PrintRules(const std::vector<conform::RuleText>& rules) {
 int RunConform(const std::vector<std::string>& args, Plugins&) {
   auto command = conform::ParseArguments(args);
   if (!command.ok()) return CannotTry(command.status());
-  if (command->help) {
-    std::fputs(conform::Help().c_str(), stdout);
+  if (!command->help.empty()) {
+    std::fputs(command->help.c_str(), stdout);
     return 0;
   }
   if (command->list) {
