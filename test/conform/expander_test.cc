@@ -151,7 +151,6 @@ struct WrongExpander {
   const char* mistake;
   const char* rule;
 };
-void PrintTo(const WrongExpander& wrong, std::ostream* out) { *out << wrong.mistake; }
 
 class WrongExpanderTest : public testing::TestWithParam<WrongExpander> {};
 

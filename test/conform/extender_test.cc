@@ -196,7 +196,6 @@ struct WrongExtender {
   const char* mistake;
   const char* rule;
 };
-void PrintTo(const WrongExtender& wrong, std::ostream* out) { *out << wrong.mistake; }
 
 class WrongExtenderTest : public testing::TestWithParam<WrongExtender> {};
 

@@ -120,7 +120,6 @@ struct WrongProvider {
   const char* mistake;
   const char* rule;
 };
-void PrintTo(const WrongProvider& wrong, std::ostream* out) { *out << wrong.mistake; }
 
 class WrongProviderTest : public testing::TestWithParam<WrongProvider> {};
 
