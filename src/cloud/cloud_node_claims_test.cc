@@ -61,9 +61,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const FakeAnswer kSoldOut = {.status = ResourceExhausted("none left"), .happens = false};
-const FakeAnswer kAnswerLost = {.status = Unavailable("connection reset"), .happens = true};
-const FakeAnswer kNotHeard = {.status = Unavailable("connection reset"), .happens = false};
+const FakeAnswer kClaimSoldOut = {.status = ResourceExhausted("none left"), .happens = false};
+const FakeAnswer kClaimAnswerLost = {.status = Unavailable("connection reset"), .happens = true};
+const FakeAnswer kClaimNotHeard = {.status = Unavailable("connection reset"), .happens = false};
 
 TEST_F(CloudNodeClaimsTest, EverythingThatMakesAMachineOursIsInTheOrderItself) {
   Launched("one");
@@ -87,7 +87,7 @@ TEST_F(CloudNodeClaimsTest, MachineNamesAreHostNames) {
 }
 
 TEST_F(CloudNodeClaimsTest, AfterACrashTheClaimFindsItsMachine) {
-  AnswerCreates({kAnswerLost});
+  AnswerCreates({kClaimAnswerLost});
   EXPECT_FALSE(claims->Create(AClaim("one"), Soon()).ok());
   Restart();
   const auto found = MUST(claims->Create(AClaim("one"), Soon()));
@@ -97,7 +97,7 @@ TEST_F(CloudNodeClaimsTest, AfterACrashTheClaimFindsItsMachine) {
 }
 
 TEST_F(CloudNodeClaimsTest, AnOrderThatWasNeverHeardIsMadeAgainByWhoeverStillWantsIt) {
-  AnswerCreates({kNotHeard});
+  AnswerCreates({kClaimNotHeard});
   EXPECT_FALSE(claims->Create(AClaim("one"), Soon()).ok());
   Pass(minutes(2));  // a list that is late enough shows nothing, and nobody repeats it by itself
   EXPECT_THAT(cloud.everything(), IsEmpty());
@@ -137,7 +137,7 @@ TEST_F(CloudNodeClaimsTest, EqualPricesAreDealtOverTheZones) {
 TEST_F(CloudNodeClaimsTest, AStockOutTakesTheNextAndIsNotAskedForAgainForAWhile) {
   cloud.set_flavors(SpotFlavors());
   Pass(minutes(10));
-  AnswerCreates({kSoldOut, kSoldOut});
+  AnswerCreates({kClaimSoldOut, kClaimSoldOut});
   const auto bought = Launched("one");
   EXPECT_EQ(Label(bought, model::kCapacityTypeLabel), "on-demand") << "both zones had no spot";
   EXPECT_FALSE(IsAvailable("f2", "zone1", "spot"));
@@ -212,7 +212,7 @@ TEST_F(CloudNodeClaimsTest, GroupsAndClaimsNeverTakeEachOthersMachines) {
 }
 
 TEST_F(CloudNodeClaimsTest, AClaimThatGoesBeforeItsAnswerCameLeavesNothing) {
-  AnswerCreates({kAnswerLost});
+  AnswerCreates({kClaimAnswerLost});
   EXPECT_FALSE(claims->Create(AClaim("one"), Soon()).ok());
   EXPECT_OK(claims->Delete(AClaim("one"), Soon()));
   Pass(seconds(1));
