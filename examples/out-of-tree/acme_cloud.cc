@@ -54,6 +54,8 @@ class AcmeCloud final : public cloud::Cloud {
                : NotFound(id + " is gone");
   }
 
+  bool KnowsFlavorsOffline() const override { return true; }  // so `validate` may ask
+
   Result<std::vector<cloud::Flavor>> Flavors(Deadline) override {
     constexpr int64_t kGiB = int64_t{1} << 30;
     return std::vector<cloud::Flavor>{{.name = "anvil",

@@ -33,6 +33,7 @@ class SimulatedCloud final : public cloud::Cloud {
   bool OwnsId(const cloud::ProviderId& id) const override;
   Result<std::vector<std::string>> Validate(const cloud::GroupConfig& group,
                                             Deadline deadline) override;
+  bool KnowsFlavorsOffline() const override { return true; }
   std::string GpuLabel() const override { return "simulated.coppice/gpu"; }
 
   // What all machines together have cost until now.

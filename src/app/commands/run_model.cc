@@ -10,6 +10,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/run_account.h"
+#include "cloud/group_limits.h"
 #include "provider/open_cloud.h"
 #include "provider/provider_config.h"
 #include "sim/load.h"
@@ -62,20 +63,7 @@ Result<provider::ProviderConfig> Configure(const ModelCommand& command) {
     return InvalidArgument("a model cluster runs on the simulated cloud only, and " +
                            command.flags.cloud_config + " says kind: " + config->cloud_kind);
   }
-  // --nodes=min:max:name, as everywhere.
-  for (const std::string& limits : command.flags.nodes) {
-    const std::vector<std::string> parts = Split(limits, ':');
-    const auto group = std::ranges::find(config->groups, parts.size() == 3 ? parts[2] : "",
-                                         &cloud::GroupConfig::name);
-    if (group == config->groups.end()) {
-      std::vector<std::string> names;
-      for (const auto& known : config->groups) names.push_back(known.name);
-      return InvalidArgument("--nodes=" + limits + ": write min:max:name, with one of " +
-                             Join(names, ", "));
-    }
-    group->min_size = std::atoi(parts[0].c_str());
-    group->max_size = std::atoi(parts[1].c_str());
-  }
+  TRY(cloud::LimitGroups(command.flags.nodes, config->groups));
   return config;
 }
 
