@@ -67,6 +67,7 @@ TEST(CliTest, WhateverIsWrongTheCodeIsTwoAndTheNearestIsNamed) {
       {{"run", "--speed=-1"}, "--speed=-1"},
       {{"run", "--for=soon"}, "--for=soon"},
       {{"run", "now"}, "'now' is no flag"},
+      {{"run", "--dry-run"}, "--dry-run: nothing real is touched on a model cluster"},
       {{"simulate"}, "--cluster is required"},
       {{"simulate", "--cluster"}, "--cluster needs a value"},
       {{"simulate", "--cluster=-", "--output=jsn"}, "did you mean json?"},

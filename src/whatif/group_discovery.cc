@@ -151,10 +151,13 @@ Result<DiscoveredGroups> GroupsFromNodes(const Listed<model::Node>& nodes,
     ++kinds[group.name][TypeOf(*node) + (zone.empty() ? "" : " in " + zone)];
   }
   bool assumed = false;
+  bool larger = false;  // than what is assumed
   for (DumpGroups::Group& group : found.groups) {
     const auto it = bounds.find(group.name);
     if (it == bounds.end()) {
       assumed = true;
+      larger = larger || group.target > group.max;
+      group.max = std::max(group.max, group.target);
       continue;
     }
     group.min = it->second.min;
@@ -173,7 +176,8 @@ Result<DiscoveredGroups> GroupsFromNodes(const Listed<model::Node>& nodes,
                               : "taken from the nodes: " + Join(origins, "; ");
   if (assumed) {
     found.how += "; where --nodes=min:max:name does not say otherwise, min 0 and max " +
-                 std::to_string(kDefaultMax) + " are assumed";
+                 std::to_string(kDefaultMax) + " are assumed" +
+                 (larger ? ", and of a group that is larger what exists" : "");
   }
   std::vector<std::string> mixed;
   for (const auto& [name, counts] : kinds) {

@@ -50,7 +50,11 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   const auto check = [&]() -> Status {
     TRY(autoscale::FinishFlags(flags, command.flags));
     TRY(CheckPluginNames(command.flags, plugins));
-    return NamesCluster(command.flags) ? CheckProviderNames(command.flags, plugins) : Status::Ok();
+    if (NamesCluster(command.flags)) return CheckProviderNames(command.flags, plugins);
+    if (!command.flags.dry_run) return Status::Ok();
+    return InvalidArgument(
+        "--dry-run: nothing real is touched on a model cluster anyway; name a cluster with "
+        "--kubeconfig");
   };
   const CommandText text{"run", kRunAbout, LinkedIn(plugins)};
   if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;

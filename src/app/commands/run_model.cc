@@ -10,6 +10,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/run_account.h"
+#include "app/commands/terminal.h"
 #include "cloud/group_limits.h"
 #include "provider/open_cloud.h"
 #include "provider/provider_config.h"
@@ -63,6 +64,8 @@ Result<provider::ProviderConfig> Configure(const ModelCommand& command) {
     return InvalidArgument("a model cluster runs on the simulated cloud only, and " +
                            command.flags.cloud_config + " says kind: " + config->cloud_kind);
   }
+  // The model is a cluster of its own, whatever the file is for.
+  for (cloud::GroupConfig& group : config->groups) group.tags.erase(cloud::kClusterTag);
   TRY(cloud::LimitGroups(command.flags.nodes, config->groups));
   return config;
 }
@@ -115,8 +118,9 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
       TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
   }
   sim::Load load(*model, sim::DefaultLoad(), command.seed);
-  RunAccount account(*model, [](const std::string& line) {
-    std::printf("%s\n", line.c_str());
+  const TerminalLook look = LookOf(STDOUT_FILENO, std::getenv("NO_COLOR"), std::getenv("TERM"));
+  RunAccount account(*model, [look](const std::string& line) {
+    std::printf("%s\n", Shown(line, look).c_str());
     std::fflush(stdout);
   });
   model->api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
@@ -132,7 +136,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
 
   std::printf(
       "A model cluster on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a summary.\n"
-      "  + bought   - removed   . waits   ! went wrong\n\n",
+      "  + bought   * joined   - removed   . waits   ! went wrong\n\n",
       speed > 0 ? fmt::format("{}x as fast as life", speed).c_str() : "as fast as it goes",
       static_cast<unsigned long long>(command.seed));
   std::fflush(stdout);
@@ -140,7 +144,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   const TimePoint start = clock.Now();
   const TimePoint end = Later(start, lasts);
   TimePoint next_table =
-      command.table > Duration::zero() ? start + command.table : TimePoint::max();
+      command.table > Duration::zero() ? start : TimePoint::max();  // the first at once
   load.Start();
   host->AdvanceTo(start);
   whatif::ModelLoop loop(*host, *model, clock, command.flags);

@@ -10,6 +10,7 @@
 #include "app/commands/commands.h"
 #include "app/open_node_groups.h"
 #include "base/strings.h"
+#include "whatif/doubles.h"
 #include "whatif/whatif.h"
 #include "whatif/whatif_output.h"
 #include "wire/time_text.h"
@@ -107,6 +108,10 @@ int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
     if (const Status read = whatif::ReadObjectsFrom(path, what_if.added); !read.ok())
       return Failed("simulate", read);
   }
+  std::vector<std::string> notes;
+  whatif::DropDoubles(what_if.cluster, notes);
+  whatif::DropDoubles(what_if.added, notes);
+  whatif::NoteReplaced(what_if.cluster, what_if.added, notes);
   whatif::GiveProviderIds(what_if.cluster);
   auto groups = arguments.groups.empty()
                     ? whatif::GroupsFromNodes(what_if.cluster.nodes, what_if.flags.nodes)
@@ -116,6 +121,7 @@ int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
                                     : Failed("simulate", groups.status());
   }
   what_if.groups = *std::move(groups);
+  what_if.groups.notes.insert(what_if.groups.notes.end(), notes.begin(), notes.end());
   if (!what_if.cluster.ignored.empty())
     what_if.groups.notes.push_back(IgnoredNote(what_if.cluster.ignored));
   if (what_if.cluster.nodes.empty())

@@ -25,8 +25,16 @@ constexpr std::string_view kValidateAbout =
 Status Judge(const std::string& file, const Plugins& plugins, yaml::Problems& problems) {
   const auto config = TRY(provider::LoadProviderConfig(
       file, [](const char* name) { return std::getenv(name); }, problems));
-  // Plaintext on loopback needs a flag, which is not in the file.
-  TRY(grpc::CheckListen(config.listen, config.tls.has_value(), /*insecure=*/true));
+  if (!config.tls && config.listen == provider::ProviderConfig{}.listen) {
+    // Complete for `coppice run --cloud-config`, which listens nowhere.
+    std::fprintf(stderr,
+                 "%s: note: `coppice provider` needs a tls block, or listen on a Unix socket or, "
+                 "with --insecure, on loopback\n",
+                 file.c_str());
+  } else {
+    // Plaintext on loopback needs a flag, which is not in the file.
+    TRY(grpc::CheckListen(config.listen, config.tls.has_value(), /*insecure=*/true));
+  }
   if (config.metrics_listen && !config.metrics_listen->empty())
     TRY(net::ParseHostPort(*config.metrics_listen).status().Context("metricsListen"));
   TRY(cloud::CheckGroups(config.groups, config.cluster_tag));
