@@ -36,6 +36,8 @@ int RunExpander(const std::vector<std::string>& args, Plugins& plugins);
 int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
 // A plan for a cluster dump.
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
+// A contract played against somebody else's server.
+int RunConform(const std::vector<std::string>& args, Plugins& plugins);
 // Prints every complaint about configuration files; an unknown key is an error here.
 int RunValidate(const std::vector<std::string>& args, Plugins& plugins);
 // Prints the table of the autoscaler's flags, for people or (--markdown) for docs/flags.md.
