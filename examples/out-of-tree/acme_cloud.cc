@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "acme.h"
+#include "cloud/offline_flavors.h"
 
 namespace acme {
 namespace {
 
 using namespace coppice;  // NOLINT: an example reads better so
 
-class AcmeCloud final : public cloud::Cloud {
+class AcmeCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
  public:
   AcmeCloud(Clock& clock, int quota) : clock_(clock), quota_(quota) {}
 
@@ -53,8 +54,6 @@ class AcmeCloud final : public cloud::Cloud {
                ? Status::Ok()
                : NotFound(id + " is gone");
   }
-
-  bool KnowsFlavorsOffline() const override { return true; }  // so `validate` may ask
 
   Result<std::vector<cloud::Flavor>> Flavors(Deadline) override {
     constexpr int64_t kGiB = int64_t{1} << 30;

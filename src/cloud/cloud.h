@@ -71,10 +71,6 @@ class Cloud {
   // has to be one of Flavors() and sold in the group's zone.
   virtual Result<std::vector<std::string>> Validate(const GroupConfig& group, Deadline deadline);
 
-  // Whether Flavors() and Validate() answer without the network: then `coppice validate` asks them,
-  // too.
-  virtual bool KnowsFlavorsOffline() const { return false; }
-
   // What an order of this group needs beyond the fields of MachineSpec (networks, ssh keys, server
   // groups). Whoever fills a MachineSpec puts the answer into its `extra` unread; Create() reads it
   // back.

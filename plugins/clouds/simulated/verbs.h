@@ -18,11 +18,12 @@
 #include "base/metrics.h"
 #include "base/rng.h"
 #include "cloud/cloud.h"
+#include "cloud/offline_flavors.h"
 #include "plugins/clouds/simulated/options.h"
 
 namespace coppice::clouds::simulated {
 
-class SimulatedCloud final : public cloud::Cloud {
+class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
  public:
   SimulatedCloud(Options options, Clock& clock, uint64_t seed, Metrics& metrics);
 
@@ -33,7 +34,6 @@ class SimulatedCloud final : public cloud::Cloud {
   bool OwnsId(const cloud::ProviderId& id) const override;
   Result<std::vector<std::string>> Validate(const cloud::GroupConfig& group,
                                             Deadline deadline) override;
-  bool KnowsFlavorsOffline() const override { return true; }
   std::string GpuLabel() const override { return "simulated.coppice/gpu"; }
 
   // What all machines together have cost until now.

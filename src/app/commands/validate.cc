@@ -6,6 +6,7 @@
 #include "app/commands/commands.h"
 #include "base/rng.h"
 #include "cloud/cloud_node_groups.h"
+#include "cloud/offline_flavors.h"
 #include "grpc/server.h"
 #include "net/url.h"
 #include "provider/open_cloud.h"
@@ -55,7 +56,7 @@ Status Judge(const std::string& file, const Plugins& plugins, yaml::Problems& pr
     return Status::Ok();
   }
   TRY(made.status());
-  if (!(*made)->KnowsFlavorsOffline()) return Status::Ok();
+  if (dynamic_cast<const cloud::OfflineFlavors*>(made->get()) == nullptr) return Status::Ok();
   return provider::CheckAgainstCloud(**made, config.groups, file, kAskTimeout, clock, log);
 }
 
