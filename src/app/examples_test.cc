@@ -85,8 +85,8 @@ TEST_F(ExamplesTest, TheSimulatedProviderServes) {
 }
 
 TEST_F(ExamplesTest, TheModelClusterRunsOnTheShippedConfiguration) {
-  const Ended ended =
-      RunProgram({"run", "--cloud-config=deploy/examples/simulated.yaml", "--for=1h", "--speed=0"});
+  const Ended ended = RunProgram({"run", "--cloud-config=deploy/examples/simulated.yaml",
+                                  "--for=1h", "--speed=0", "--web-address=none"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("Summary of 1.0 simulated hours"));
   EXPECT_THAT(ended.out, HasSubstr("small")) << "a table of its groups, at once";
@@ -98,14 +98,16 @@ TEST_F(ExamplesTest, TheLongestWaitIncludesWhoStillWaits) {
       dir_.Write("small.yaml",
                  "cloud: {kind: simulated}\nnodeGroups: [{name: small, minSize: 1, maxSize: 1, "
                  "flavor: small-2-4, zone: north1}]\n");
-  const Ended ended = RunProgram({"run", "--cloud-config=" + config, "--for=3h", "--speed=0"});
+  const Ended ended = RunProgram(
+      {"run", "--cloud-config=" + config, "--for=3h", "--speed=0", "--web-address=none"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("the longest wait was 3.0 h"));
   EXPECT_THAT(ended.out, HasSubstr("which still waits"));
 }
 
 TEST_F(ExamplesTest, AnExpanderThatCannotChooseSaysSoWhereTheChoiceIsTold) {
-  const Ended ended = RunProgram({"run", "--expander=priority", "--for=30m", "--speed=0"});
+  const Ended ended =
+      RunProgram({"run", "--expander=priority", "--for=30m", "--speed=0", "--web-address=none"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("priority: keeps all: "));
 }

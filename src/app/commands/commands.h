@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/dashboard.h"
 #include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "base/clock.h"
@@ -21,6 +22,7 @@ struct ModelCommand {
   Duration table = std::chrono::hours(2);
   bool verbose = false;
   autoscale::FlagValues flags;
+  DashboardOptions web;
 };
 // The autoscaler on a model cluster.
 int RunModel(const ModelCommand& command, Plugins& plugins);
@@ -36,6 +38,8 @@ int RunExpander(const std::vector<std::string>& args, Plugins& plugins);
 int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
 // A plan for a cluster dump.
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
+// Why a pod waits or a node stays, asked of a running instance.
+int RunExplain(const std::vector<std::string>& args, Plugins& plugins);
 // A contract played against somebody else's server.
 int RunConform(const std::vector<std::string>& args, Plugins& plugins);
 // Prints every complaint about configuration files; an unknown key is an error here.

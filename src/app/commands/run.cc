@@ -33,6 +33,24 @@ void AddModelFlags(FlagSet& set, ModelCommand& command) {
   set.AddBool("verbose", command.verbose, "The autoscaler's log to standard error.");
 }
 
+void AddWebFlags(FlagSet& set, DashboardOptions& web) {
+  set.Group("The dashboard, on a model cluster and on a real one (docs/dashboard.md)");
+  set.Add("web-address", "string", web.address,
+          "Where it listens; another port if this one is taken and was not asked for; none: off.",
+          [&web](std::string_view text) {
+            web.address = text == "none" ? "" : std::string(text);
+            web.address_is_given = true;
+            return Status::Ok();
+          });
+  set.AddString("web-token-file", web.token_file,
+                "A bearer token; needed, or mutual TLS, to listen elsewhere than on loopback.");
+  set.AddString("web-tls-cert-file", web.tls_cert_file, "PEM certificate: TLS 1.3.");
+  set.AddString("web-tls-private-key-file", web.tls_key_file, "PEM key of that certificate.");
+  set.AddString("web-client-ca-file", web.client_ca_file,
+                "PEM bundle: only clients with a certificate of these authorities.");
+  set.AddList("web-host", web.hosts, "Further names under which it may be called.");
+}
+
 // A real cluster: one is named, or we run inside one.
 bool NamesCluster(const autoscale::FlagValues& flags) {
   return !flags.kubeconfig.empty() || !flags.kubernetes.empty() ||
@@ -46,6 +64,7 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   ModelCommand command;
   FlagSet flags;
   AddModelFlags(flags, command);
+  AddWebFlags(flags, command.web);
   autoscale::AddFlags(flags, command.flags);
   const auto check = [&]() -> Status {
     TRY(autoscale::FinishFlags(flags, command.flags));
@@ -58,7 +77,7 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   };
   const CommandText text{"run", kRunAbout, LinkedIn(plugins)};
   if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
-  return NamesCluster(command.flags) ? RunOnRealCluster(command.flags, plugins)
+  return NamesCluster(command.flags) ? RunOnRealCluster(command.flags, plugins, {}, command.web)
                                      : RunModel(command, plugins);
 }
 
