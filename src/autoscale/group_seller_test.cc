@@ -291,8 +291,11 @@ TEST_F(GroupSellerTest, StockIsWhatIsOnItsWayAndWhatTheLimitsLeave) {
   EXPECT_EQ(engine_->seller().Stock(clock_.Now()).Find("cpu")->Value(), 20);
   Ordered(Offered(Gang({Tasks(8, "cpu", 1)})));
   EXPECT_EQ(engine_->seller().Stock(clock_.Now()).Find("cpu")->Value(), 20);
-  Assemble({"--max-nodes-total=3"}, inline_, writer_);
-  Pass();
+}
+
+TEST_F(GroupSellerTest, StockEndsWhereTheClusterDoes) {
+  AddGroup("a", 5, 0);
+  Start({"--max-nodes-total=3"});
   EXPECT_EQ(engine_->seller().Stock(clock_.Now()).Find("cpu")->Value(), 12);
 }
 
