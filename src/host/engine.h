@@ -19,6 +19,7 @@ struct Event {
     kPodWaits,      // a pod without a node is new, or was marked unschedulable
     kPodGone,       // a pod went, or has ended
     kNodesChanged,  // a node came, went or changed its readiness
+    kObjectsChanged,  // objects of a kind that an engine has asked for came, went or changed
   };
   Kind kind;
   const model::Pod* pod = nullptr;  // kPodWaits

@@ -117,7 +117,7 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
       std::fprintf(stderr, "coppice run: %s\n", known.message().c_str());
       return 2;
     }
-    return RunOnRealCluster(command->flags, plugins);
+    return RunOnRealCluster({.flags = command->flags}, plugins);
   }
   return RunModel(*command, plugins);
 }
