@@ -16,8 +16,8 @@ class AutoscaleSeat final : public EngineSeat {
       : parts_(parts),
         numbers_(parts_.metrics, parts_.flags),
         reasons_(parts_.log),
-        status_writer_(parts_.server.writer(), parts_.executor, parts_.log,
-                       options().namespace_, options().status_config_map_name),
+        status_writer_(parts_.server.writer(), parts_.executor, parts_.log, options().namespace_,
+                       options().status_config_map_name),
         autoscaler_({.flags = parts_.flags,
                      .world = parts_.world,
                      .clock = parts_.clock,
@@ -87,9 +87,7 @@ class AutoscaleSeat final : public EngineSeat {
 
  private:
   const autoscale::Options& options() const { return parts_.flags.options; }
-  bool WritesStatus() const {
-    return options().write_status_configmap && !parts_.flags.dry_run;
-  }
+  bool WritesStatus() const { return options().write_status_configmap && !parts_.flags.dry_run; }
   bool Remembers() const { return options().deviations.survive_restarts; }
 
   Task<Status> OpenProvider() {

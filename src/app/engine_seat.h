@@ -43,7 +43,7 @@ struct ProcessParts {
   Rng& provider_rng;  // for a provider, which draws on its own threads
   ChangesUnderWay& changes;
   host::ApiServer& server;
-  cluster::Writer& writer;  // the server's, or what --dry-run puts before it
+  cluster::Writer& writer;           // the server's, or what --dry-run puts before it
   std::function<void()> look_again;  // Turns::LookAgain
 
   // What every change of a cloud passes: the lease, its end, --dry-run.
@@ -65,17 +65,14 @@ class EngineKinds {
       return;
     kube::KindCodec codec = kube::CodecOf<T>();
     codec.json_only = IsCustom(kind.api_version);
-    feed_.Add<T>(std::move(codec),
-                 kube::KindSink<T>{.upsert =
-                                       [this](std::shared_ptr<const T> object) {
-                                         world_.Upsert(std::move(object));
-                                       },
-                                   .remove =
-                                       [this](std::string_view namespace_, std::string_view name) {
-                                         world_.Erase<T>(namespace_, name);
-                                       },
-                                   .changed = changed_},
-                 std::move(options));
+    feed_.Add<T>(
+        std::move(codec),
+        kube::KindSink<T>{
+            .upsert = [this](std::shared_ptr<const T> object) { world_.Upsert(std::move(object)); },
+            .remove = [this](std::string_view namespace_,
+                             std::string_view name) { world_.Erase<T>(namespace_, name); },
+            .changed = changed_},
+        std::move(options));
   }
 
  private:

@@ -13,8 +13,7 @@ std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
 }
 
 cluster::WorldOptions ViewOf(const RunSettings& settings) {
-  return settings.node_groups ? autoscale::ViewOf(settings.flags.options)
-                              : cluster::WorldOptions{};
+  return settings.node_groups ? autoscale::ViewOf(settings.flags.options) : cluster::WorldOptions{};
 }
 
 }  // namespace coppice::app

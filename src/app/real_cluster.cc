@@ -117,24 +117,23 @@ class RealCluster {
   }
 
   void TakeSeats() {
-    seats_ = MakeSeats(settings_,
-                       {.flags = flags_,
-                        .plugins = plugins_,
-                        .world = world_,
-                        .clock = clock_,
-                        .log = log_,
-                        .metrics = metrics_,
-                        .executor = *executor_,
-                        .workers = workers_,
-                        .rng = rng_,
-                        .provider_rng = rng_cloud_,
-                        .changes = changes_,
-                        .server = *server_,
-                        .writer = flags_.dry_run ? static_cast<cluster::Writer&>(*dry_writer_)
-                                                 : server_->writer(),
-                        .look_again = [this] { turns_->LookAgain(); }});
-    kinds_.emplace(feed(), world_,
-                   [this] { turns_->Tell({host::Event::Kind::kObjectsChanged}); });
+    seats_ = MakeSeats(
+        settings_,
+        {.flags = flags_,
+         .plugins = plugins_,
+         .world = world_,
+         .clock = clock_,
+         .log = log_,
+         .metrics = metrics_,
+         .executor = *executor_,
+         .workers = workers_,
+         .rng = rng_,
+         .provider_rng = rng_cloud_,
+         .changes = changes_,
+         .server = *server_,
+         .writer = flags_.dry_run ? static_cast<cluster::Writer&>(*dry_writer_) : server_->writer(),
+         .look_again = [this] { turns_->LookAgain(); }});
+    kinds_.emplace(feed(), world_, [this] { turns_->Tell({host::Event::Kind::kObjectsChanged}); });
     for (const auto& seat : seats_) {
       turns_->Add(seat->engine());
       seat->AddKinds(*kinds_);

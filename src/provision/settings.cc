@@ -40,8 +40,8 @@ bool FeatureGates::* GateNamed(std::string_view name) {
   return nullptr;
 }
 
-constexpr std::string_view kAbsentGates[] = {"NodeOverlay", "CapacityBuffer", "NodeRegistrationHooks",
-                                             "Reboot"};
+constexpr std::string_view kAbsentGates[] = {"NodeOverlay", "CapacityBuffer",
+                                             "NodeRegistrationHooks", "Reboot"};
 
 Status SetGates(Settings& settings, std::string_view text) {
   for (const std::string& part : Split(std::string(text), ',')) {
@@ -50,7 +50,8 @@ Status SetGates(Settings& settings, std::string_view text) {
     const std::string name(Trim(std::string_view(part).substr(0, equals)));
     if (equals == std::string::npos)
       return InvalidArgument("'" + part + "': write Name=true or Name=false");
-    const bool wanted = TRY(ReadBool(Trim(std::string_view(part).substr(equals + 1))).Context(name));
+    const bool wanted =
+        TRY(ReadBool(Trim(std::string_view(part).substr(equals + 1))).Context(name));
     if (bool FeatureGates::* const gate = GateNamed(name); gate != nullptr) {
       settings.options.gates.*gate = wanted;
     } else if (std::ranges::find(kAbsentGates, name) == std::end(kAbsentGates)) {
@@ -150,20 +151,23 @@ void AddKarpenters(std::vector<Setting>& all) {
       SetPreference);
   add("min-values-policy", "string", "Strict",
       "What to do when minValues cannot be met: Strict refuses, BestEffort relaxes.", SetMinValues);
-  add("ignore-dra-requests", "bool", "true", "Pods with ResourceClaims are refused, not guessed at.",
+  add("ignore-dra-requests", "bool", "true",
+      "Pods with ResourceClaims are refused, not guessed at.",
       Refused("true", "DRA is not there yet: pods with ResourceClaims are left alone"));
   add("feature-gates", "string", "ReservedCapacity=true",
       "Name=true or false, comma separated: NodeRepair, ReservedCapacity, SpotToSpotConsolidation, "
       "StaticCapacity, TerminateFirstDrift, PodDeletionCostManagement. NodeOverlay and "
       "CapacityBuffer are refused.",
       SetGates);
-  add("kube-client-qps", "float", "200", "Requests per second to the API server.",
+  add(
+      "kube-client-qps", "float", "200", "Requests per second to the API server.",
       [](Settings& s, std::string_view text) -> Status {
         s.kube_client_qps = TRY(ReadNumberFrom<double>(text, 0));
         return Status::Ok();
       },
       true);
-  add("kube-client-burst", "int", "300", "And so many at once.",
+  add(
+      "kube-client-burst", "int", "300", "And so many at once.",
       [](Settings& s, std::string_view text) -> Status {
         s.kube_client_burst = TRY(ReadNumberFrom<int>(text, 0));
         return Status::Ok();

@@ -36,15 +36,16 @@ TEST(SettingsTest, DefaultsAreThoseOfTheOptions) {
     EXPECT_EQ(settings.options.batch_idle_duration, EngineOptions{}.batch_idle_duration);
     EXPECT_EQ(settings.options.ask_filters, EngineOptions{}.ask_filters);
     EXPECT_EQ(settings.options.max_view_age, EngineOptions{}.max_view_age);
-    EXPECT_EQ(settings.options.spot_to_spot_least_types,
-              EngineOptions{}.spot_to_spot_least_types);
+    EXPECT_EQ(settings.options.spot_to_spot_least_types, EngineOptions{}.spot_to_spot_least_types);
   }
 }
 
 TEST(SettingsTest, WhatItKnowsIsTakenOutAndTheRestIsLeftForTheProcess) {
-  std::vector<std::string> args = {"--batch-max-duration=5s", "--cloud-provider", "simulated",
-                                   "--preference-policy", "Ignore", "--kube-client-qps=7"};
-  const auto settings = MUST(TakeSettings(args, [](const char*) -> const char* { return nullptr; }));
+  std::vector<std::string> args = {
+      "--batch-max-duration=5s", "--cloud-provider", "simulated",
+      "--preference-policy",     "Ignore",           "--kube-client-qps=7"};
+  const auto settings =
+      MUST(TakeSettings(args, [](const char*) -> const char* { return nullptr; }));
   EXPECT_THAT(args, ElementsAre("--cloud-provider", "simulated", "--kube-client-qps=7"));
   EXPECT_EQ(settings.options.batch_max_duration, seconds(5));
   EXPECT_TRUE(settings.options.fixed_batches);
@@ -53,11 +54,11 @@ TEST(SettingsTest, WhatItKnowsIsTakenOutAndTheRestIsLeftForTheProcess) {
 }
 
 TEST(SettingsTest, AVariableCountsWhereNoFlagSaysOtherwise) {
-  const auto settings = MUST(Read({"--batch-idle-duration=3s"},
-                                  {{"BATCH_IDLE_DURATION", "9s"},
-                                   {"MIN_VALUES_POLICY", "BestEffort"},
-                                   {"KUBE_CLIENT_QPS", "50"},
-                                   {"PAUSE_BETWEEN_DISRUPTIONS", "1h"}}));
+  const auto settings =
+      MUST(Read({"--batch-idle-duration=3s"}, {{"BATCH_IDLE_DURATION", "9s"},
+                                               {"MIN_VALUES_POLICY", "BestEffort"},
+                                               {"KUBE_CLIENT_QPS", "50"},
+                                               {"PAUSE_BETWEEN_DISRUPTIONS", "1h"}}));
   EXPECT_EQ(settings.options.batch_idle_duration, seconds(3));
   EXPECT_EQ(settings.options.min_values_policy, MinValuesPolicy::kBestEffort);
   EXPECT_EQ(settings.kube_client_qps, 50);

@@ -11,10 +11,9 @@ namespace coppice::report {
 namespace {
 
 std::string InWords(const DisruptionCommand& command) {
-  std::string text = fmt::format("{} goes ({}, {})", Join(command.nodes, ", "), command.reason,
-                                 command.stage);
-  if (!command.replacements.empty())
-    text += "; in its place: " + Join(command.replacements, ", ");
+  std::string text =
+      fmt::format("{} goes ({}, {})", Join(command.nodes, ", "), command.reason, command.stage);
+  if (!command.replacements.empty()) text += "; in its place: " + Join(command.replacements, ", ");
   if (command.savings != 0) text += fmt::format("; saves {:.4f} an hour", command.savings);
   if (!command.text.empty()) text += "; " + command.text;
   return text;
@@ -68,8 +67,9 @@ std::vector<std::string> ExplainPod(const ProvisionReport& report, std::string_v
     if (!is_it(unplaced.pod)) continue;
     lines.push_back("no pool helps: " + unplaced.text);
     for (const PoolMiss& miss : unplaced.misses) {
-      lines.push_back(fmt::format("{}pool {}: {}", miss.tried ? "the nearest that would do, tried: " : "",
-                                  miss.pool, miss.text));
+      lines.push_back(fmt::format("{}pool {}: {}",
+                                  miss.tried ? "the nearest that would do, tried: " : "", miss.pool,
+                                  miss.text));
     }
   }
   if (!lines.empty() && !report.provisioning->held_back.empty())
@@ -97,10 +97,9 @@ std::vector<std::string> ExplainPool(const ProvisionReport& report, std::string_
   std::vector<std::string> lines;
   for (const PoolState& pool : report.pools) {
     if (pool.name != name) continue;
-    lines.push_back(fmt::format("{}{}; {} machines, {:.4f} an hour, {} types",
-                                pool.ready ? "ready" : "buys nothing",
-                                pool.text.empty() ? "" : ": " + pool.text, pool.nodes, pool.cost,
-                                pool.types));
+    lines.push_back(fmt::format(
+        "{}{}; {} machines, {:.4f} an hour, {} types", pool.ready ? "ready" : "buys nothing",
+        pool.text.empty() ? "" : ": " + pool.text, pool.nodes, pool.cost, pool.types));
     for (const auto& [resource, limit] : pool.limits) {
       std::string used = "0";
       for (const auto& [of, amount] : pool.usage) {
@@ -109,7 +108,8 @@ std::vector<std::string> ExplainPool(const ProvisionReport& report, std::string_
       lines.push_back(fmt::format("limit of {}: {} of {}", resource, used, limit));
     }
     for (const auto& [reason, left] : pool.budgets)
-      lines.push_back(fmt::format("its budgets let {} more machines go because of {}", left, reason));
+      lines.push_back(
+          fmt::format("its budgets let {} more machines go because of {}", left, reason));
     for (const ClaimState& claim : report.claims) {
       if (claim.pool == name && claim.stage != "Ready") lines.push_back(InWords(claim));
     }
@@ -130,7 +130,8 @@ Result<std::string> ExplainPools(const ProvisionReport& report, const PoolsQuest
   } else {
     return InvalidArgument("ask for ?pod=NAMESPACE/NAME, ?node=, ?nodeclaim= or ?nodepool=NAME");
   }
-  if (lines.empty()) return NotFound("the last pass over node pools had nothing to decide about it");
+  if (lines.empty())
+    return NotFound("the last pass over node pools had nothing to decide about it");
   return Join(lines, "\n") + "\n";
 }
 

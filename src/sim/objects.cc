@@ -47,8 +47,8 @@ void Objects::KeepPods() {
           [this](const std::string& json) {
             auto pod = wire::FromJson<model::Pod>(json);
             if (!pod.ok()) return pod.status();
-            const bool known = cluster_.objects().FindPod(pod->metadata.namespace_,
-                                                          pod->metadata.name) != nullptr;
+            const bool known =
+                cluster_.objects().FindPod(pod->metadata.namespace_, pod->metadata.name) != nullptr;
             if (known) {
               cluster_.UpdatePod(*std::move(pod));
             } else {

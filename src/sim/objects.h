@@ -53,9 +53,8 @@ class Objects final : public cluster::ObjectWriter {
   // with one. For whoever sets a scene: an operator, a controller of somebody else's.
   template <class T>
   Status Put(const T& object) {
-    return PutJson({std::string(model::kKind<T>.api_version),
-                    std::string(model::kKind<T>.resource), object.metadata.namespace_,
-                    object.metadata.name},
+    return PutJson({std::string(model::kKind<T>.api_version), std::string(model::kKind<T>.resource),
+                    object.metadata.namespace_, object.metadata.name},
                    wire::ToJson(object));
   }
 

@@ -25,7 +25,9 @@ class ObjectsTest : public testing::Test {
   static cluster::ObjectName Claim(const std::string& name) {
     return {"karpenter.sh/v1", "nodeclaims", "", name};
   }
-  static cluster::ObjectName NodeNamed(const std::string& name) { return {"v1", "nodes", "", name}; }
+  static cluster::ObjectName NodeNamed(const std::string& name) {
+    return {"v1", "nodes", "", name};
+  }
   const model::NodeClaim* Shown(const std::string& name) {
     return world_.objects<model::NodeClaim>().Find(name);
   }
@@ -40,9 +42,10 @@ class ObjectsTest : public testing::Test {
 };
 
 TEST_F(ObjectsTest, AClaimIsShownAsAValueThroughAllItsLife) {
-  ASSERT_TRUE(Do(api_.CreateObject(Claim("a"), R"({"metadata":{"finalizers":["karpenter.sh/termination"]},
+  ASSERT_TRUE(
+      Do(api_.CreateObject(Claim("a"), R"({"metadata":{"finalizers":["karpenter.sh/termination"]},
       "spec":{"expireAfter":"720h"}})"))
-                  .ok());
+          .ok());
   ASSERT_NE(Shown("a"), nullptr);
   EXPECT_EQ(Shown("a")->spec.expire_after, "720h");
   ASSERT_TRUE(Do(api_.UpdateStatus(Claim("a"), R"({"status":{"providerID":"x://1"}})")).ok());
@@ -71,10 +74,9 @@ TEST_F(ObjectsTest, APatchOfANodeKeepsWhatItsKubeletSaidMeanwhile) {
   node.status.capacity["cpu"] = model::Quantity::FromUnits(4);
   cluster_.UpsertNode(node);  // the kubelet
   const auto stale = MUST(wire::FromJson<model::Node>(before));
-  EXPECT_EQ(Do(api_.UpdateObject(NodeNamed("n"),
-                                 R"({"metadata":{"resourceVersion":")" +
-                                     stale.metadata.resource_version +
-                                     R"(","labels":{"a":"b"}}})"))
+  EXPECT_EQ(Do(api_.UpdateObject(NodeNamed("n"), R"({"metadata":{"resourceVersion":")" +
+                                                     stale.metadata.resource_version +
+                                                     R"(","labels":{"a":"b"}}})"))
                 .status()
                 .code(),
             Code::kAborted);
@@ -98,9 +100,10 @@ TEST_F(ObjectsTest, ADeletedNodeStaysUntilItsFinalizerIsGoneWhoeverDeletesIt) {
 }
 
 TEST_F(ObjectsTest, ANodeCanBeCreatedWithItsStatus) {
-  ASSERT_TRUE(Do(api_.CreateObject(NodeNamed("n"),
-                                   R"({"spec":{"providerID":"x://1"},"status":{"capacity":{"cpu":"2"}}})"))
-                  .ok());
+  ASSERT_TRUE(
+      Do(api_.CreateObject(NodeNamed("n"),
+                           R"({"spec":{"providerID":"x://1"},"status":{"capacity":{"cpu":"2"}}})"))
+          .ok());
   ASSERT_NE(world_.FindNode("n"), nullptr);
   EXPECT_EQ(world_.FindNode("n")->spec.provider_id, "x://1");
   EXPECT_EQ(world_.FindNode("n")->status.capacity.find("cpu")->second.Value(), 2);

@@ -24,8 +24,8 @@ Status ModelHost::Restart() {
   next->view = std::make_unique<sim::View>(parts_.model.cluster, *next->world);
   next->executor = std::make_unique<Executor>(parts_.clock);
   if (parts_.node_groups) TRY(OpenAutoscaler(*next));
-  next->turns = std::make_unique<ModelTurns>(*next->executor, *next->world, *next->view,
-                                             parts_.model);
+  next->turns =
+      std::make_unique<ModelTurns>(*next->executor, *next->world, *next->view, parts_.model);
   ModelTurns* turns = next->turns.get();
   for (const MakeModelEngine& make : parts_.engines) {
     turns->Add(TRY(make({.model = parts_.model,

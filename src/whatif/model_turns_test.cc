@@ -64,10 +64,8 @@ class ModelTurnsTest : public testing::Test {
          .log = log_,
          .metrics = metrics_,
          .node_groups = false,
-         .engines = {[this](const ModelProcess& process)
-                         -> Result<std::unique_ptr<ModelEngine>> {
-           return std::unique_ptr<ModelEngine>(
-               std::make_unique<Toy>(diary_, process.clock.Now()));
+         .engines = {[this](const ModelProcess& process) -> Result<std::unique_ptr<ModelEngine>> {
+           return std::unique_ptr<ModelEngine>(std::make_unique<Toy>(diary_, process.clock.Now()));
          }}}));
   }
   void After(Duration time) { host_->AdvanceTo(clock_.Now() + time); }

@@ -37,8 +37,7 @@ class PoolsRun {
       : what_if_(std::move(what_if)), claims_(claims), clock_(clock) {}
 
   Result<PoolsPlan> Run() {
-    plan_.now = what_if_.now ? *what_if_.now
-                             : NewestTime(what_if_.cluster).value_or(clock_.Now());
+    plan_.now = what_if_.now ? *what_if_.now : NewestTime(what_if_.cluster).value_or(clock_.Now());
     AddWorkloads();
     TRY(TellClasses());
     std::vector<provision::PoolView> pools = TRY(OpenPools());
@@ -97,7 +96,8 @@ class PoolsRun {
       });
       if (known) continue;
       plan_.notes.push_back("the NodeClass " + reference->name + " of the pool " +
-                            pool->metadata.name + " is not in the dump: one without any wishes is "
+                            pool->metadata.name +
+                            " is not in the dump: one without any wishes is "
                             "taken instead");
       cloud::NodeClassInput made{.kind = kinds.front()};
       made.node_class.metadata.name = reference->name;
@@ -116,9 +116,10 @@ class PoolsRun {
       const std::string& name = pool.metadata.name;
       const auto& reference = pool.spec.template_.spec.node_class_ref;
       if (!cloud::IsManaged(reference, claims_.SupportedNodeClasses())) {
-        plan_.problems.push_back("NodePool " + name + " is not ours: " +
-                                 (reference ? reference->group + "/" + reference->kind : "it has no nodeClassRef") +
-                                 " is no class of this catalog");
+        plan_.problems.push_back(
+            "NodePool " + name + " is not ours: " +
+            (reference ? reference->group + "/" + reference->kind : "it has no nodeClassRef") +
+            " is no class of this catalog");
         continue;
       }
       const std::vector<std::string> wrong = model::WrongWith(pool, claims_.Traits().labels);

@@ -80,11 +80,11 @@ struct PoolsPlan {
   std::vector<Refused> refused;
   bool consolidated = false;  // it was asked for
   std::vector<Move> moves;
-  std::vector<Kept> kept;   // why machines stay, of the last round
-  double cost_before = 0;   // of the pools' machines per hour, as dumped
-  double cost_bought = 0;   // and with what was bought
-  double cost_after = 0;    // and after consolidation
-  bool settled = true;      // false: so many moves that the rest was not looked at
+  std::vector<Kept> kept;             // why machines stay, of the last round
+  double cost_before = 0;             // of the pools' machines per hour, as dumped
+  double cost_bought = 0;             // and with what was bought
+  double cost_after = 0;              // and after consolidation
+  bool settled = true;                // false: so many moves that the rest was not looked at
   std::vector<std::string> problems;  // pools that are left out
   std::vector<std::string> notes;
 
@@ -92,7 +92,8 @@ struct PoolsPlan {
 };
 
 // `claims` has been refreshed by nobody yet; its Refresh is asked for here.
-Result<PoolsPlan> RunPoolsWhatIf(PoolsWhatIf what_if, cloud::NodeClaims& claims, const Clock& clock);
+Result<PoolsPlan> RunPoolsWhatIf(PoolsWhatIf what_if, cloud::NodeClaims& claims,
+                                 const Clock& clock);
 
 std::string AsText(const PoolsPlan& plan, bool whole);
 std::string AsJson(const PoolsPlan& plan);

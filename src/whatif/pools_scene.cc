@@ -100,11 +100,11 @@ provision::DisruptionWorld PoolsScene::World() const {
   objects.storage.volumes = rest_.volumes;
   objects.storage.classes = rest_.storage_classes;
   objects.storage.csi_nodes = rest_.csi_nodes;
-  return provision::MakeWorld(std::move(objects), traits_.labels,
-                              {.unsupported_provisioners = traits_.unsupported_storage_provisioners,
-                               .unsupported_topology_keys =
-                                   traits_.unsupported_storage_topology_keys},
-                              now_);
+  return provision::MakeWorld(
+      std::move(objects), traits_.labels,
+      {.unsupported_provisioners = traits_.unsupported_storage_provisioners,
+       .unsupported_topology_keys = traits_.unsupported_storage_topology_keys},
+      now_);
 }
 
 Result<WouldBuy> PoolsScene::Buy(const std::string& pool_name, const cloud::TypeList& types,
@@ -179,9 +179,8 @@ void PoolsScene::Remove(const std::string& name, const std::vector<PodPtr>& resc
   const auto node = nodes_.find(name);
   CHECK(node != nodes_.end());
   const std::string provider_id = node->second->spec.provider_id;
-  std::erase_if(claims_, [&](const auto& claim) {
-    return claim.second->status.provider_id == provider_id;
-  });
+  std::erase_if(claims_,
+                [&](const auto& claim) { return claim.second->status.provider_id == provider_id; });
   std::erase_if(pods_, [&](const auto& pod) { return pod.second->spec.node_name == name; });
   for (const PodPtr& pod : reschedulable) pods_[KeyOfPod(*pod)] = AsWaiting(*pod, now_);
   nodes_.erase(node);
