@@ -72,6 +72,8 @@ constexpr OwnFlags kOwnFlags[] = {
     {"expander", "serve built-in expanders over Cluster Autoscaler's gRPC protocol", RunExpander},
     {"extender", "the reference server of the batch scheduler's HTTP extender", RunExtender},
     {"simulate", "what would the autoscaler do with this cluster dump, and why", RunSimulate},
+    {"conform", "try somebody else's provider, expander or extender against its contract",
+     RunConform},
     {"flags", nullptr, RunFlags},  // for tools/check_docs
 };
 

@@ -93,6 +93,20 @@ Task<Status> Api::Bind(cluster::PodName name, std::string node, Annotations anno
   co_return Status::Ok();
 }
 
+Task<Status> Api::ChangePodStatus(cluster::PodName name, cluster::PodStatusChange change) {
+  CO_TRY(const cluster::LivePod pod, Find(name));
+  model::Pod changed = *pod;
+  for (model::PodCondition& condition : change.conditions) {
+    auto& all = changed.status.conditions;
+    const auto same = std::ranges::find(all, condition.type, &model::PodCondition::type);
+    if (same != all.end()) all.erase(same);
+    all.push_back(std::move(condition));
+  }
+  if (!change.nominated_node.empty()) changed.status.nominated_node_name = change.nominated_node;
+  cluster_.UpdatePod(std::move(changed));
+  co_return Status::Ok();
+}
+
 Task<Result<std::optional<std::string>>> Api::WhereIs(cluster::PodName name) {
   const PodPtr pod = cluster_.objects().FindPod(name.namespace_, name.name);
   if (pod == nullptr) co_return std::optional<std::string>();
