@@ -24,13 +24,15 @@ class AutoscaleSeat final : public EngineSeat {
                      .log = parts_.log,
                      .numbers = numbers_,
                      .reasons = reasons_,
-                     .look_again = parts_.look_again}) {
+                     .look_again = parts_.look_again,
+                     .pass_ended = parts_.pass_ended}) {
     parts_.server.writer().on_eviction = [this](const Status& outcome) {
       if (outcome.code() != Code::kNotFound) numbers_.Evicted(outcome.ok());
     };
   }
 
   host::Engine& engine() override { return autoscaler_; }
+  cloud::NodeGroups* groups() override { return guarded_.get(); }
   void Leads() override { numbers_.Leads(true); }
 
   Task<Status> Open() override {

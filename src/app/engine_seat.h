@@ -26,6 +26,7 @@
 #include "host/api_server.h"
 #include "host/engine.h"
 #include "host/pages.h"
+#include "report/pass_report.h"
 
 namespace coppice::app {
 
@@ -45,6 +46,8 @@ struct ProcessParts {
   host::ApiServer& server;
   cluster::Writer& writer;           // the server's, or what --dry-run puts before it
   std::function<void()> look_again;  // Turns::LookAgain
+  // Of the autoscaler, for who shows it.
+  std::function<void(std::shared_ptr<const report::PassReport>, Duration took)> pass_ended;
 
   // What every change of a cloud passes: the lease, its end, --dry-run.
   cloud::Gate CloudGate() const;
@@ -101,6 +104,9 @@ class EngineSeat {
   virtual Task<Status> Open() = 0;
   // At the end, before the lease goes, at most until `by`.
   virtual Task<void> Leave(Deadline) { co_return; }
+
+  // What it buys by the group, once it is open; null: nothing.
+  virtual cloud::NodeGroups* groups() { return nullptr; }
 
   // What it has to say to /explain?...; absent: the question is not for it. Any thread.
   virtual std::optional<Result<std::string>> Explain(const net::ServerRequest&) { return {}; }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/dashboard.h"
 #include "app/flag_log.h"
 #include "app/version.h"
 #include "base/keep_forever.h"
@@ -23,6 +24,7 @@ namespace coppice::app {
 namespace {
 
 constexpr size_t kCloudThreads = 8;
+constexpr Duration kLookAround = std::chrono::milliseconds(250);
 
 // Upstream's: the host's name. Two of ours on one host (tests) need another.
 std::string Identity() {
@@ -37,8 +39,9 @@ std::string Identity() {
 class RealCluster {
  public:
   RealCluster(RunSettings settings, Plugins& plugins, Clock& clock, const Log& log,
-              host::StopLimits limits)
+              host::StopLimits limits, DashboardOptions web)
       : settings_(std::move(settings)),
+        web_(std::move(web)),
         limits_(limits),
         plugins_(plugins),
         clock_(clock),
@@ -89,6 +92,7 @@ class RealCluster {
       });
       executor_->Run();
     }
+    dashboard_.reset();
     http_->Stop();
     EndCalls();
     return life_->exit_code();
@@ -132,7 +136,11 @@ class RealCluster {
          .changes = changes_,
          .server = *server_,
          .writer = flags_.dry_run ? static_cast<cluster::Writer&>(*dry_writer_) : server_->writer(),
-         .look_again = [this] { turns_->LookAgain(); }});
+         .look_again = [this] { turns_->LookAgain(); },
+         .pass_ended =
+             [this](auto report, Duration took) {
+               if (dashboard_) dashboard_->PassEnded(std::move(report), took);
+             }});
     kinds_.emplace(feed(), world_, [this] { turns_->Tell({host::Event::Kind::kObjectsChanged}); });
     for (const auto& seat : seats_) {
       turns_->Add(seat->engine());
@@ -194,7 +202,60 @@ class RealCluster {
     http_ = TRY(net::HttpServer::Create(
         net::StatusServerOptions(address, log_),
         [this](const net::ServerRequest& request) { return pages_->Answer(request); }));
+    return OpenDashboard();
+  }
+
+  Status OpenDashboard() {
+    dashboard_ = TRY(
+        Dashboard::Open({.options = web_,
+                         .flags = flags_,
+                         .plugins = plugins_,
+                         .log = log_,
+                         .decide =
+                             [this](Dashboard::WithWorld errand) {
+                               executor_->Post([this, errand = std::move(errand)] {
+                                 cloud::NodeGroups* const groups = Groups();
+                                 const bool still = groups && world_.snapshot().forks() == 0;
+                                 errand(still ? &world_ : nullptr, groups, clock_.Now());
+                               });
+                             },
+                         .health = [this](report::JsonOut& out) { WriteHealth(out); }}));
+    if (!dashboard_) return Status::Ok();
+    log_.Info("dashboard", {{"url", dashboard_->url()}});
+    executor_->Spawn(ShowOff());
     return Status::Ok();
+  }
+
+  // Beside the passes: pods and nodes change between them, too.
+  Task<void> ShowOff() {
+    for (;;) {
+      co_await executor_->Sleep(kLookAround);
+      cloud::NodeGroups* const groups = Groups();
+      if (groups != nullptr && dashboard_ && world_.snapshot().forks() == 0)
+        dashboard_->LookIfDue(world_, *groups, clock_.Now());
+    }
+  }
+
+  // Those of the seat that has some; null before they are open.
+  cloud::NodeGroups* Groups() const {
+    for (const auto& seat : seats_) {
+      if (cloud::NodeGroups* const groups = seat->groups(); groups != nullptr) return groups;
+    }
+    return nullptr;
+  }
+
+  // On the web server's thread.
+  void WriteHealth(report::JsonOut& out) {
+    const std::string trouble = health_.Trouble();
+    out.Field("healthy", trouble.empty()).Field("trouble", trouble);
+    out.Field("leaderElection", Elects()).Field("identity", Identity());
+    out.Field("dryRun", flags_.dry_run).Field("server", server_->url());
+    out.Key("kinds").Open('[');
+    for (const auto& kind : feed().Ages()) {
+      out.Open('{').Field("kind", kind.kind);
+      out.Field("ageSeconds", std::chrono::duration<double>(kind.age).count()).Close('}');
+    }
+    out.Close(']');
   }
 
   Task<Status> Assemble() {
@@ -232,6 +293,7 @@ class RealCluster {
 
   const RunSettings settings_;
   const autoscale::FlagValues& flags_ = settings_.flags;
+  const DashboardOptions web_;
   const host::ConnectionFlags connection_{flags_.kubeconfig, flags_.kubernetes};
   const host::StopLimits limits_;
   Plugins& plugins_;
@@ -256,18 +318,20 @@ class RealCluster {
   std::optional<host::Pages> pages_;
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Dashboard> dashboard_;
   std::unique_ptr<net::MultiClient> transport_;  // its thread ends first of all
 };
 
 }  // namespace
 
-int RunOnRealCluster(const RunSettings& settings, Plugins& plugins, host::StopLimits limits) {
+int RunOnRealCluster(const RunSettings& settings, Plugins& plugins, host::StopLimits limits,
+                     const DashboardOptions& web) {
   const host::StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   // Never destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
   const Log& log = KeepForever(std::make_unique<Log>(LogFrom(settings.flags, clock)));
   grpc::RouteLibraryLog(log);
-  RealCluster cluster(settings, plugins, clock, log, limits);
+  RealCluster cluster(settings, plugins, clock, log, limits, web);
   if (const Status connected = cluster.Connect(); !connected.ok()) {
     log.Error("the autoscaler cannot start", {{"error", connected}});
     return 1;

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "app/dashboard.h"
 #include "app/engine_seats.h"
 #include "app/plugins.h"
 #include "host/life.h"
@@ -11,6 +12,7 @@
 namespace coppice::app {
 
 // Until SIGTERM, SIGINT or SIGQUIT (0), or until it cannot go on (1).
-int RunOnRealCluster(const RunSettings& settings, Plugins& plugins, host::StopLimits limits = {});
+int RunOnRealCluster(const RunSettings& settings, Plugins& plugins, host::StopLimits limits = {},
+                     const DashboardOptions& web = {.address = ""});
 
 }  // namespace coppice::app

@@ -79,7 +79,9 @@ std::shared_ptr<const report::PassReport> ModelHost::Pass() {
   CHECK(parts_.node_groups);
   parts_.model.agenda.RunDue();
   process_->turns->Notice();
+  const auto began = std::chrono::steady_clock::now();
   auto report = process_->executor->BlockOn(engine().Pass(parts_.clock.Now()));
+  last_pass_took_ = std::chrono::steady_clock::now() - began;
   if (report->status) left_ = autoscale::FormatMemory(engine().Remember(parts_.clock.Now())).text;
   return report;
 }
