@@ -3,16 +3,19 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "app/engine_seat.h"
 #include "autoscale/flags.h"
+#include "provision/settings.h"
 
 namespace coppice::app {
 
 struct RunSettings {
   autoscale::FlagValues flags;  // of the process, and of node groups
   bool node_groups = true;
+  std::optional<provision::Settings> node_pools;  // absent: there are none
 };
 
 // In the order in which those that are due together take their turns.

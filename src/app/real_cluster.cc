@@ -206,20 +206,20 @@ class RealCluster {
   }
 
   Status OpenDashboard() {
-    dashboard_ = TRY(
-        Dashboard::Open({.options = web_,
-                         .flags = flags_,
-                         .plugins = plugins_,
-                         .log = log_,
-                         .decide =
-                             [this](Dashboard::WithWorld errand) {
-                               executor_->Post([this, errand = std::move(errand)] {
-                                 cloud::NodeGroups* const groups = Groups();
-                                 const bool still = groups && world_.snapshot().forks() == 0;
-                                 errand(still ? &world_ : nullptr, groups, clock_.Now());
-                               });
-                             },
-                         .health = [this](report::JsonOut& out) { WriteHealth(out); }}));
+    dashboard_ =
+        TRY(Dashboard::Open({.options = web_,
+                             .flags = flags_,
+                             .plugins = plugins_,
+                             .log = log_,
+                             .decide =
+                                 [this](Dashboard::WithWorld errand) {
+                                   executor_->Post([this, errand = std::move(errand)] {
+                                     cloud::NodeGroups* const groups = Groups();
+                                     const bool still = groups && world_.snapshot().forks() == 0;
+                                     errand(still ? &world_ : nullptr, groups, clock_.Now());
+                                   });
+                                 },
+                             .health = [this](report::JsonOut& out) { WriteHealth(out); }}));
     if (!dashboard_) return Status::Ok();
     log_.Info("dashboard", {{"url", dashboard_->url()}});
     executor_->Spawn(ShowOff());

@@ -12,6 +12,7 @@
 #include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "base/log.h"
+#include "provision/settings.h"
 
 namespace coppice::app {
 
@@ -38,6 +39,8 @@ struct ModelCommand {
   Duration table = std::chrono::hours(2);
   bool verbose = false;
   autoscale::FlagValues flags;
+  std::optional<provision::Settings> node_pools;  // absent: node groups alone
+  bool node_groups = true;                        // false: --node-groups=false
   DashboardOptions web;
 };
 // The autoscaler on a model cluster.

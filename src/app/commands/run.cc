@@ -1,9 +1,11 @@
 // `coppice run`: the autoscaler. On a model cluster unless something names a real one.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "app/commands/commands.h"
+#include "app/open_node_claims.h"
 #include "app/open_node_groups.h"
 #include "app/real_cluster.h"
 #include "autoscale/flags.h"
@@ -25,6 +27,8 @@ top. Prints a line per decision with its reason, a table now and then, and at Ct
   --for TIME      stop after so much simulated time, such as 24h (default: at Ctrl-C)
   --table TIME    simulated time between two tables (default 2h; 0: none)
   --verbose       the autoscaler's log to standard error
+  --node-pools    Karpenter's model (docs/node-pools.md), beside the node groups of the cloud's file or, if
+                  it has none or with --node-groups=false, instead of them; on a model cluster, too
 
 The dashboard, on a model cluster and on a real one (docs/dashboard.md):
   --web-address HOST:PORT  default 127.0.0.1:8086, or another port if that one is taken; none: off
@@ -97,6 +101,29 @@ void TakeWebFlags(RunFlags& own, DashboardOptions& web) {
   if (auto names = own.Take("--web-host")) web.hosts = Split(*names, ',');
 }
 
+// Karpenter's settings of the process, where no flag of ours says otherwise.
+void SettleProcess(const provision::Settings& settings, const std::vector<std::string>& args,
+                   autoscale::FlagValues& flags) {
+  const auto given = [&](const std::string& name) {
+    return std::ranges::any_of(args, [&](const std::string& arg) {
+      return arg == "--" + name || arg.starts_with("--" + name + "=");
+    });
+  };
+  if (!given("kube-client-qps"))
+    flags.kube_client_qps = settings.kube_client_qps.value_or(provision::kKubeClientQps);
+  if (!given("kube-client-burst"))
+    flags.kube_client_burst = settings.kube_client_burst.value_or(provision::kKubeClientBurst);
+  if (settings.metrics_port && !given("address"))
+    flags.address = ":" + std::to_string(*settings.metrics_port);
+  if (settings.leader_election_name && !given("leader-elect-resource-name"))
+    flags.leader_elect_resource_name = *settings.leader_election_name;
+  if (settings.leader_election_namespace && !given("namespace"))
+    flags.options.namespace_ = *settings.leader_election_namespace;
+  if (settings.disable_leader_election) flags.leader_elect = false;
+  constexpr int kDebugVerbosity = 4;
+  if (settings.log_level == "debug" && !given("v")) flags.verbosity = kDebugVerbosity;
+}
+
 Result<ModelCommand> ReadCommand(const std::vector<std::string>& args) {
   ModelCommand command;
   RunFlags own(args);
@@ -109,7 +136,17 @@ Result<ModelCommand> ReadCommand(const std::vector<std::string>& args) {
   if (table) command.table = *table;
   command.verbose = own.TakeSwitch("--verbose");
   TakeWebFlags(own, command.web);
-  command.flags = TRY(autoscale::ParseFlags(own.left()));
+  command.node_groups = !own.TakeSwitch("--node-groups=false");
+  const bool pools = own.TakeSwitch("--node-pools") || own.TakeSwitch("--node-pools=true");
+  std::vector<std::string> left = own.left();
+  if (pools) {
+    command.node_pools = TRY(provision::TakeSettings(
+        left, [](const char* name) -> const char* { return std::getenv(name); }));
+  } else if (!command.node_groups) {
+    return InvalidArgument("--node-groups=false without --node-pools leaves nothing to do");
+  }
+  command.flags = TRY(autoscale::ParseFlags(left));
+  if (pools) SettleProcess(*command.node_pools, left, command.flags);
   return command;
 }
 
@@ -125,7 +162,8 @@ bool NamesCluster(const autoscale::FlagValues& flags) {
 int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   for (const std::string& arg : args) {
     if (arg != "--help" && arg != "-h") continue;
-    std::printf("%s%s", kUsage, autoscale::FlagsAsHelp().c_str());
+    std::printf("%s%s%s", kUsage, autoscale::FlagsAsHelp().c_str(),
+                provision::SettingsAsHelp().c_str());
     return 0;
   }
   auto command = ReadCommand(args);
@@ -138,7 +176,18 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
       std::fprintf(stderr, "coppice run: %s\n", known.message().c_str());
       return 2;
     }
-    return RunOnRealCluster({.flags = command->flags}, plugins, {}, command->web);
+    RunSettings settings{.flags = command->flags,
+                         .node_groups = command->node_groups,
+                         .node_pools = command->node_pools};
+    if (settings.node_pools && settings.node_groups) {
+      const auto groups = HasNodeGroups(command->flags, plugins);
+      if (!groups.ok()) {
+        std::fprintf(stderr, "coppice run: %s\n", groups.status().message().c_str());
+        return 1;
+      }
+      settings.node_groups = *groups;
+    }
+    return RunOnRealCluster(settings, plugins, {}, command->web);
   }
   return RunModel(*command, plugins);
 }
