@@ -35,8 +35,12 @@ void Autoscaler::WorkEnded() {
 
 bool Autoscaler::Told(const host::Event& event, TimePoint now) {
   using Kind = host::Event::Kind;
-  if (event.kind == Kind::kPodWaits) return trigger_.PodSeen(*event.pod, now);
-  return event.kind == Kind::kPodGone ? trigger_.PodGone(now) : trigger_.NodesChanged(now);
+  switch (event.kind) {
+    case Kind::kPodWaits: return trigger_.PodSeen(*event.pod, now);
+    case Kind::kPodGone: return trigger_.PodGone(now);
+    case Kind::kNodesChanged: return trigger_.NodesChanged(now);
+    default: return false;  // of none of our kinds
+  }
 }
 
 Task<host::PassEnd> Autoscaler::Pass(TimePoint began) {

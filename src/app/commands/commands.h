@@ -12,6 +12,8 @@
 #include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "provision/settings.h"
 
 namespace coppice::app {
 
@@ -22,6 +24,8 @@ struct ModelCommand {
   Duration table = std::chrono::hours(2);
   bool verbose = false;
   autoscale::FlagValues flags;
+  std::optional<provision::Settings> node_pools;  // absent: node groups alone
+  bool node_groups = true;                        // false: --node-groups=false
   DashboardOptions web;
 };
 // The autoscaler on a model cluster.
@@ -46,5 +50,8 @@ int RunConform(const std::vector<std::string>& args, Plugins& plugins);
 int RunValidate(const std::vector<std::string>& args, Plugins& plugins);
 // Prints the table of the autoscaler's flags, for people or (--markdown) for docs/flags.md.
 int RunFlags(const std::vector<std::string>& args, Plugins& plugins);
+
+// Its part for node pools; absent: the question is not about them.
+std::optional<int> SimulatePools(const std::vector<std::string>& args, Plugins& plugins);
 
 }  // namespace coppice::app

@@ -1,9 +1,11 @@
 // `coppice run`: the autoscaler. On a model cluster unless something names a real one.
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
+#include "app/open_node_claims.h"
 #include "app/open_node_groups.h"
 #include "app/real_cluster.h"
 #include "autoscale/flags.h"
@@ -51,6 +53,44 @@ void AddWebFlags(FlagSet& set, DashboardOptions& web) {
   set.AddList("web-host", web.hosts, "Further names under which it may be called.");
 }
 
+void AddEngineFlags(FlagSet& set, bool& pools, ModelCommand& command) {
+  set.Group("Which engines");
+  set.AddBool("node-pools", pools,
+              "Karpenter's model (docs/node-pools.md), beside the node groups of the cloud's file "
+              "or, if it has none, instead of them; on a model cluster, too.");
+  set.AddBool("node-groups", command.node_groups, "False: no node groups, with --node-pools.");
+}
+
+// Before the flags are read, for then Karpenter's are among them.
+bool AsksForPools(const std::vector<std::string>& args) {
+  return std::ranges::any_of(args, [](const std::string& arg) {
+    return arg == "--node-pools" || arg == "--node-pools=true";
+  });
+}
+
+// Karpenter's settings of the process, where no flag of ours says otherwise.
+void SettleProcess(const provision::Settings& settings, const std::vector<std::string>& args,
+                   autoscale::FlagValues& flags) {
+  const auto given = [&](const std::string& name) {
+    return std::ranges::any_of(args, [&](const std::string& arg) {
+      return arg == "--" + name || arg.starts_with("--" + name + "=");
+    });
+  };
+  if (!given("kube-client-qps"))
+    flags.kube_client_qps = settings.kube_client_qps.value_or(provision::kKubeClientQps);
+  if (!given("kube-client-burst"))
+    flags.kube_client_burst = settings.kube_client_burst.value_or(provision::kKubeClientBurst);
+  if (settings.metrics_port && !given("address"))
+    flags.address = ":" + std::to_string(*settings.metrics_port);
+  if (settings.leader_election_name && !given("leader-elect-resource-name"))
+    flags.leader_elect_resource_name = *settings.leader_election_name;
+  if (settings.leader_election_namespace && !given("namespace"))
+    flags.options.namespace_ = *settings.leader_election_namespace;
+  if (settings.disable_leader_election) flags.leader_elect = false;
+  constexpr int kDebugVerbosity = 4;
+  if (settings.log_level == "debug" && !given("v")) flags.verbosity = kDebugVerbosity;
+}
+
 // A real cluster: one is named, or we run inside one.
 bool NamesCluster(const autoscale::FlagValues& flags) {
   return !flags.kubeconfig.empty() || !flags.kubernetes.empty() ||
@@ -62,23 +102,43 @@ bool NamesCluster(const autoscale::FlagValues& flags) {
 
 int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   ModelCommand command;
+  std::vector<std::string> left = args;
+  if (AsksForPools(args)) {
+    auto settings = provision::TakeSettings(
+        left, [](const char* name) -> const char* { return std::getenv(name); });
+    if (!settings.ok()) return WrongUsage("run", settings.status());
+    command.node_pools = *std::move(settings);
+  }
+  bool pools = false;  // said twice is said once
   FlagSet flags;
   AddModelFlags(flags, command);
+  AddEngineFlags(flags, pools, command);
   AddWebFlags(flags, command.web);
   autoscale::AddFlags(flags, command.flags);
   const auto check = [&]() -> Status {
     TRY(autoscale::FinishFlags(flags, command.flags));
     TRY(CheckPluginNames(command.flags, plugins));
+    if (!command.node_groups && !command.node_pools)
+      return InvalidArgument("--node-groups=false without --node-pools leaves nothing to do");
+    if (command.node_pools) SettleProcess(*command.node_pools, left, command.flags);
     if (NamesCluster(command.flags)) return CheckProviderNames(command.flags, plugins);
     if (!command.flags.dry_run) return Status::Ok();
     return InvalidArgument(
         "--dry-run: nothing real is touched on a model cluster anyway; name a cluster with "
         "--kubeconfig");
   };
-  const CommandText text{"run", kRunAbout, LinkedIn(plugins)};
-  if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
-  return NamesCluster(command.flags) ? RunOnRealCluster(command.flags, plugins, {}, command.web)
-                                     : RunModel(command, plugins);
+  const CommandText text{"run", kRunAbout, LinkedIn(plugins) + provision::SettingsAsHelp()};
+  if (const auto code = ReadCommandLine(text, flags, left, check)) return *code;
+  if (!NamesCluster(command.flags)) return RunModel(command, plugins);
+  RunSettings settings{.flags = command.flags,
+                       .node_groups = command.node_groups,
+                       .node_pools = command.node_pools};
+  if (settings.node_pools && settings.node_groups) {
+    const auto groups = HasNodeGroups(command.flags, plugins);
+    if (!groups.ok()) return Failed("run", groups.status());
+    settings.node_groups = *groups;
+  }
+  return RunOnRealCluster(settings, plugins, {}, command.web);
 }
 
 }  // namespace coppice::app
