@@ -15,7 +15,7 @@
 #include "base/fake_clock.h"
 #include "base/rng.h"
 #include "batch/engine.h"
-#include "batch/source.h"
+#include "batch/ended_pod.h"
 #include "cluster/stored_objects.h"
 #include "wire/wire.h"
 
