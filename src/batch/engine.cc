@@ -59,8 +59,10 @@ TimePoint Engine::Due() const {
   if (parts_.options.session.upstream_exact) return by_period;
   TimePoint due = by_period;
   if (changed_) {
-    due = std::min(due, std::max(Later(*changed_, parts_.options.gather),
-                                 Later(*began_, parts_.options.shortest_gap)));
+    // A session that takes long leaves the others as much time as it took.
+    const TimePoint soonest =
+        std::max(Later(*began_, parts_.options.shortest_gap), Later(ended_, ended_ - *began_));
+    due = std::min(due, std::max(Later(*changed_, parts_.options.gather), soonest));
   }
   return due;
 }

@@ -217,7 +217,10 @@ void Roster::RefreshNodes() {
   });
   for (auto& [name, slot] : nodes_) {
     if (slot.listed || slot.info == nullptr) continue;
-    for (Task* task : slot.members) task->node = nullptr;
+    for (Task* task : slot.members) {
+      task->node = nullptr;
+      task->node_name = task->pod->spec.node_name;
+    }
     slot.info = nullptr;
   }
 }
@@ -240,8 +243,12 @@ void Roster::Rebuild(JobSlot& slot, const std::string& id) {
 
 void Roster::Rebuild(NodeSlot& slot) {
   slot.dirty = false;
-  // Whoever a session had put there is where it was; those that are there are put there anew.
-  for (Task* task : slot.members) task->node = nullptr;
+  // Whoever a session had put there is where it was; those that are there are put there anew. The
+  // name that they knew may have been that of an object that is gone.
+  for (Task* task : slot.members) {
+    task->node = nullptr;
+    task->node_name = task->pod->spec.node_name;
+  }
   if (slot.info == nullptr) return;
   const cluster::NodeIndex index = slot.info->snapshot_index;
   for (Task* task : slot.info->tasks) {

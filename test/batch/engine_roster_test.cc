@@ -1,5 +1,6 @@
 // A roster that is kept says what one made from scratch says, whatever happens to the cluster.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -66,8 +67,11 @@ class RosterWorld {
 
   // What both say; what the session binds happens.
   void Compare(int step) {
-    const batch::Outcome kept = Run(world_, *kept_, step);
     fresh_->ForgetAll();
+    kept_->Refresh(nullptr);
+    fresh_->Refresh(nullptr);
+    ASSERT_EQ(Text(*kept_), Text(*fresh_)) << "step " << step;
+    const batch::Outcome kept = Run(world_, *kept_, step);
     const batch::Outcome fresh = Run(other_, *fresh_, step);
     EXPECT_EQ(Text(kept), Text(fresh)) << "step " << step;
     for (const batch::Outcome::Bind& bind : kept.binds) {
@@ -155,6 +159,27 @@ class RosterWorld {
     world_.Upsert<batch::EndedPod>(ended);
   }
 
+  static std::string Text(const batch::Roster& roster) {
+    std::string text;
+    for (const batch::NodeInfo* node : roster.nodes()) {
+      text += fmt::format("{}: idle {} {} used {} releasing {} unbound {} scoring {} {}, {} tasks:",
+                          node->name, node->idle.cpu, node->idle.Get(batch::kPodsScalar),
+                          node->used.cpu, node->releasing.cpu, node->unbound_idle.cpu,
+                          node->scoring.cpu_millis, node->scoring.memory_bytes,
+                          node->tasks.size());
+      for (const batch::Task* task : node->SortedTasks()) text += " " + std::string(task->name);
+      text += "\n";
+    }
+    for (const auto& [id, job] : roster.jobs()) {
+      text += fmt::format("{}: {} allocated {} ready {}:", id, job->min_available,
+                          job->allocated.cpu, job->counts.Ready());
+      for (const batch::Task* task : job->tasks)
+        text += fmt::format(" {}={}@{}", task->name, ToString(task->status), task->node_name);
+      text += "\n";
+    }
+    return text;
+  }
+
   batch::Outcome Run(cluster::World& world, batch::Roster& roster, int step) {
     roster.Refresh(nullptr);
     batch::SessionInput input;
@@ -204,7 +229,7 @@ class RosterWorld {
 };
 
 TEST(BatchRoster, KeptOrMadeAnewItSaysTheSame) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
     RosterWorld world(seed);
     for (int step = 0; step < 120 && !testing::Test::HasFailure(); ++step) {
       world.Step();
