@@ -35,6 +35,7 @@ void Autoscaler::WorkEnded() {
 
 bool Autoscaler::Told(const host::Event& event, TimePoint now) {
   if (event.kind == host::Event::Kind::kPodWaits) return trigger_.PodSeen(*event.pod, now);
+  if (event.kind == host::Event::Kind::kObjectsChanged) return false;  // of none of our kinds
   return trigger_.Changed(now);
 }
 

@@ -55,6 +55,8 @@ int RunExpander(const std::vector<std::string>& args, Plugins& plugins);
 int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
 int RunExplain(const std::vector<std::string>& args, Plugins& plugins);
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
+// Its part for node pools; absent: the question is not about them.
+std::optional<int> SimulatePools(const std::vector<std::string>& args, Plugins& plugins);
 int RunConform(const std::vector<std::string>& args, Plugins& plugins);
 
 }  // namespace coppice::app

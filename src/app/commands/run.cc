@@ -138,7 +138,7 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
       std::fprintf(stderr, "coppice run: %s\n", known.message().c_str());
       return 2;
     }
-    return RunOnRealCluster(command->flags, plugins, {}, command->web);
+    return RunOnRealCluster({.flags = command->flags}, plugins, {}, command->web);
   }
   return RunModel(*command, plugins);
 }

@@ -37,6 +37,7 @@ Options
   --whole             text with every node and every group instead of the first few
   --help              this text; --help-flags shows the autoscaler's flags
 
+Node pools: `coppice simulate --node-pools --help`.
 Every flag of the autoscaler is understood, too: --expander=priority,least-waste
 --scale-down-unneeded-time=5m --nodes=1:10:pool-a ...
 
@@ -139,6 +140,7 @@ std::string IgnoredNote(const std::map<std::string, int>& ignored) {
 }  // namespace
 
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
+  if (const auto code = SimulatePools(args, plugins)) return *code;
   const auto arguments = ArgumentReader(args).Read();
   if (!arguments.ok()) return Complain(2, arguments.status());
   if (arguments->help_flags) {
