@@ -9,8 +9,8 @@
 #include "batch/controllers/job_controller.h"
 #include "batch/controllers/pod_group_controller.h"
 #include "batch/controllers/queue_controller.h"
-#include "batch/engine.h"
 #include "batch/ended_pod.h"
+#include "batch/engine.h"
 #include "kube/custom_codec.h"
 #include "model/batch.h"
 
@@ -27,11 +27,12 @@ class BatchSeat final : public EngineSeat, public host::Engine {
         parts_(parts),
         options_(EngineOptionsOf(flags, parts)),
         numbers_(parts.metrics),
-        conf_(flags.scheduler_conf,
-              [this](const batch::Conf& conf) {
-                return batch::CheckPlugins(conf, parts_.plugins.batch);
-              },
-              parts.log) {}
+        conf_(
+            flags.scheduler_conf,
+            [this](const batch::Conf& conf) {
+              return batch::CheckPlugins(conf, parts_.plugins.batch);
+            },
+            parts.log) {}
 
   host::Engine& engine() override { return *this; }
 
@@ -59,18 +60,17 @@ class BatchSeat final : public EngineSeat, public host::Engine {
     if (!flags_.controllers.jobs) return;
     const kube::CustomKind kind{std::string(batch::kVolcanoJobApi), "Job",
                                 std::string(batch::kVolcanoJobResource)};
-    feed.Add<batch::VolcanoJob>(
-        kube::CustomCodecOf<batch::VolcanoJob>(kind, batch::ReadVolcanoJob),
-        {.upsert =
-             [this](std::shared_ptr<const batch::VolcanoJob> job) {
-               parts_.world.Upsert(std::move(job));
-               News();
-             },
-         .remove =
-             [this](std::string_view namespace_, std::string_view name) {
-               parts_.world.Erase<batch::VolcanoJob>(namespace_, name);
-               News();
-             }});
+    feed.Add<batch::VolcanoJob>(kube::CustomCodecOf<batch::VolcanoJob>(kind, batch::ReadVolcanoJob),
+                                {.upsert =
+                                     [this](std::shared_ptr<const batch::VolcanoJob> job) {
+                                       parts_.world.Upsert(std::move(job));
+                                       News();
+                                     },
+                                 .remove =
+                                     [this](std::string_view namespace_, std::string_view name) {
+                                       parts_.world.Erase<batch::VolcanoJob>(namespace_, name);
+                                       News();
+                                     }});
   }
 
   Task<Status> Open() override {
@@ -117,27 +117,28 @@ class BatchSeat final : public EngineSeat, public host::Engine {
   }
 
   std::optional<Result<std::string>> Explain(const net::ServerRequest& request) override {
-    const std::string group = request.Query("group");
-    if (group.empty()) return std::nullopt;
+    const std::string* asked = request.Query("group");
+    if (asked == nullptr || asked->empty()) return std::nullopt;
+    const std::string& group = *asked;
     std::shared_ptr<const report::SessionReport> report;
     {
       const std::lock_guard lock(mutex_);
       report = report_;
     }
     if (report == nullptr) return Result<std::string>(Unavailable("no session has run yet"));
-    const auto waiting = std::ranges::find(report->waiting, group,
-                                           &report::SessionReport::Waiting::job);
+    const auto waiting =
+        std::ranges::find(report->waiting, group, &report::SessionReport::Waiting::job);
     if (waiting != report->waiting.end()) {
       return Result<std::string>(fmt::format(
-          "{} waits in queue {}: {} of its pods have a place, {} are needed, {} wait\n{}{}\n", group,
-          waiting->queue, waiting->placed, waiting->min_available, waiting->pods,
+          "{} waits in queue {}: {} of its pods have a place, {} are needed, {} wait\n{}{}\n",
+          group, waiting->queue, waiting->placed, waiting->min_available, waiting->pods,
           waiting->admitted ? "" : "its queue holds it back: ", waiting->why));
     }
     const auto seen =
         std::ranges::find(report->groups, group, &report::SessionReport::Group::group);
     if (seen == report->groups.end())
-      return Result<std::string>(NotFound("there is no group " + group +
-                                          ", or its queue does not exist"));
+      return Result<std::string>(
+          NotFound("there is no group " + group + ", or its queue does not exist"));
     return Result<std::string>(
         fmt::format("{} is {}: no pod of it waits for a place\n", group, seen->phase));
   }
@@ -154,14 +155,14 @@ class BatchSeat final : public EngineSeat, public host::Engine {
     const auto& which = flags_.controllers;
     const std::function<void()> wake = [this] { News(); };
     if (which.queues) {
-      queues_.emplace(batch::QueueController::Parts{
-          parts_.world, parts_.writer, parts_.executor, parts_.log,
-          options_.session.default_queue, wake});
+      queues_.emplace(batch::QueueController::Parts{parts_.world, parts_.writer, parts_.executor,
+                                                    parts_.log, options_.session.default_queue,
+                                                    wake});
     }
     if (which.pod_groups) {
-      pod_groups_.emplace(batch::PodGroupController::Parts{
-          parts_.world, parts_.writer, parts_.executor, parts_.log,
-          options_.session.scheduler_names, wake});
+      pod_groups_.emplace(batch::PodGroupController::Parts{parts_.world, parts_.writer,
+                                                           parts_.executor, parts_.log,
+                                                           options_.session.scheduler_names, wake});
     }
     if (which.jobs) {
       jobs_.emplace(batch::JobController::Parts{parts_.world, parts_.writer, parts_.executor,

@@ -12,6 +12,7 @@
 #include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "base/log.h"
+#include "batch/scheduler_flags.h"
 
 namespace coppice::app {
 
@@ -38,13 +39,14 @@ struct ModelCommand {
   Duration table = std::chrono::hours(2);
   bool verbose = false;
   autoscale::FlagValues flags;
+  std::optional<batch::SchedulerFlags> batch;  // --batch
   DashboardOptions web;
 };
 // The autoscaler on a model cluster.
 int RunModel(const ModelCommand& command, Plugins& plugins);
 
-// `coppice run`, and the program under the name cluster-autoscaler: the autoscaler on a model
-// cluster or on a real one. Its flags are those of autoscale/flags.h beside a few of its own.
+// `coppice run`, and the program under the names cluster-autoscaler and vc-scheduler: engines on a
+// model cluster or on a real one. Its flags are those of autoscale/flags.h beside a few of its own.
 int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins);
 // Prints the table of the autoscaler's flags, for people or (--markdown) for docs/flags.md.
 int RunFlags(const std::vector<std::string>& args, Plugins& plugins);

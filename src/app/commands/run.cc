@@ -1,5 +1,6 @@
 // `coppice run`: the autoscaler. On a model cluster unless something names a real one.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -24,6 +25,8 @@ top. Prints a line per decision with its reason, a table now and then, and at Ct
   --speed X       simulated seconds per second (default 60; 0: as fast as it goes)
   --for TIME      stop after so much simulated time, such as 24h (default: at Ctrl-C)
   --table TIME    simulated time between two tables (default 2h; 0: none)
+  --batch         the batch scheduler on a real cluster (docs/batch.md): beside node groups if a
+                  cloud provider is named, else alone
   --verbose       the autoscaler's log to standard error
 
 The dashboard, on a model cluster and on a real one (docs/dashboard.md):
@@ -97,6 +100,25 @@ void TakeWebFlags(RunFlags& own, DashboardOptions& web) {
   if (auto names = own.Take("--web-host")) web.hosts = Split(*names, ',');
 }
 
+// Whether the batch scheduler runs alone: nothing names node groups.
+bool IsAlone(const autoscale::FlagValues& flags) {
+  return flags.cloud_provider.empty() && flags.nodes.empty() &&
+         flags.node_group_auto_discovery.empty();
+}
+
+// What vc-scheduler's own flags say about the process, where nothing else was said.
+void SetForBatch(const batch::SchedulerFlags& batch, autoscale::FlagValues& flags) {
+  const autoscale::FlagValues standard;
+  flags.kube_client_qps = std::max(flags.kube_client_qps, batch.kube_api_qps);
+  flags.kube_client_burst = std::max(flags.kube_client_burst, batch.kube_api_burst);
+  if (!IsAlone(flags)) return;
+  if (flags.address == standard.address) flags.address = batch.listen_address;
+  if (flags.leader_elect_resource_name == standard.leader_elect_resource_name)
+    flags.leader_elect_resource_name = "vc-scheduler";
+  if (flags.options.namespace_ == standard.options.namespace_)
+    flags.options.namespace_ = batch.lock_namespace;
+}
+
 Result<ModelCommand> ReadCommand(const std::vector<std::string>& args) {
   ModelCommand command;
   RunFlags own(args);
@@ -109,7 +131,13 @@ Result<ModelCommand> ReadCommand(const std::vector<std::string>& args) {
   if (table) command.table = *table;
   command.verbose = own.TakeSwitch("--verbose");
   TakeWebFlags(own, command.web);
-  command.flags = TRY(autoscale::ParseFlags(own.left()));
+  std::vector<std::string> left = own.left();
+  if (own.TakeSwitch("--batch")) {
+    left = own.left();
+    command.batch = TRY(batch::TakeSchedulerFlags(left));
+  }
+  command.flags = TRY(autoscale::ParseFlags(left));
+  if (command.batch) SetForBatch(*command.batch, command.flags);
   return command;
 }
 
@@ -125,7 +153,8 @@ bool NamesCluster(const autoscale::FlagValues& flags) {
 int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   for (const std::string& arg : args) {
     if (arg != "--help" && arg != "-h") continue;
-    std::printf("%s%s", kUsage, autoscale::FlagsAsHelp().c_str());
+    std::printf("%s%s%s", kUsage, autoscale::FlagsAsHelp().c_str(),
+                batch::SchedulerFlagsAsHelp().c_str());
     return 0;
   }
   auto command = ReadCommand(args);
@@ -134,11 +163,20 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
     return 2;
   }
   if (NamesCluster(command->flags)) {
-    if (const Status known = CheckProviderNames(command->flags, plugins); !known.ok()) {
+    RunSettings settings{.flags = command->flags, .batch = command->batch};
+    settings.node_groups = !settings.batch || !IsAlone(settings.flags);
+    const Status known =
+        settings.node_groups ? CheckProviderNames(command->flags, plugins) : Status::Ok();
+    if (!known.ok()) {
       std::fprintf(stderr, "coppice run: %s\n", known.message().c_str());
       return 2;
     }
-    return RunOnRealCluster({.flags = command->flags}, plugins, {}, command->web);
+    return RunOnRealCluster(settings, plugins, {}, command->web);
+  }
+  if (command->batch) {
+    std::fprintf(stderr,
+                 "coppice run: --batch schedules on a cluster: name one with --kubeconfig\n");
+    return 2;
   }
   return RunModel(*command, plugins);
 }
