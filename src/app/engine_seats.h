@@ -8,6 +8,7 @@
 
 #include "app/engine_seat.h"
 #include "autoscale/flags.h"
+#include "batch/scheduler_flags.h"
 #include "provision/settings.h"
 
 namespace coppice::app {
@@ -15,7 +16,8 @@ namespace coppice::app {
 struct RunSettings {
   autoscale::FlagValues flags;  // of the process, and of node groups
   bool node_groups = true;
-  std::optional<provision::Settings> node_pools;  // absent: there are none
+  std::optional<provision::Settings> node_pools = std::nullopt;  // absent: there are none
+  std::optional<batch::SchedulerFlags> batch = std::nullopt;  // absent: nobody schedules
 };
 
 // In the order in which those that are due together take their turns.

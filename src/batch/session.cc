@@ -52,7 +52,13 @@ Session::Session(const Conf& conf, const Options& options, cluster::Snapshot& sn
       view_(std::make_unique<KubeView>(snapshot)),
       combine_(options.upstream_exact) {}
 
-Session::~Session() = default;
+Session::~Session() {
+  if (roster_ != nullptr) roster_->SessionEnded(changed_nodes_);
+}
+
+const std::deque<Task>& Session::tasks() const {
+  return roster_ != nullptr ? roster_->tasks() : tasks_;
+}
 
 Result<std::unique_ptr<Session>> Session::Open(const Conf& conf, const Options& options,
                                                const PluginRegistry& plugins,
@@ -65,6 +71,46 @@ Result<std::unique_ptr<Session>> Session::Open(const Conf& conf, const Options& 
   session->ReadPods();
   TRY(session->OpenPlugins(plugins, filters));
   return session;
+}
+
+Result<std::unique_ptr<Session>> Session::Open(const Conf& conf, const Options& options,
+                                               const PluginRegistry& plugins,
+                                               const fit::FilterRegistry& filters,
+                                               cluster::Snapshot& snapshot, SessionInput input,
+                                               Roster& roster) {
+  std::unique_ptr<Session> session(new Session(conf, options, snapshot, std::move(input)));
+  session->ReadQueues();
+  session->TakeOver(roster);
+  TRY(session->OpenPlugins(plugins, filters));
+  return session;
+}
+
+void Session::TakeOver(Roster& roster) {
+  roster_ = &roster;
+  node_list_ = roster.nodes();
+  view_->SetNodes(node_list_.size());
+  node_by_name_.reserve(node_list_.size());
+  for (uint32_t i = 0; i < node_list_.size(); ++i) {
+    NodeInfo& node = *node_list_[i];
+    node.index = i;
+    node.changed = &changed_nodes_;
+    node_by_name_.emplace(node.name, &node);
+    total_.Add(node.allocatable);
+    view_->SetScoring(node);
+  }
+  const Priorities priorities = ReadPriorities();
+  for (const auto& [id, job] : roster.jobs()) {
+    job->queue = QueueOf(*job);
+    if (job->queue == nullptr) {
+      roster.PutAside(*job);
+      continue;
+    }
+    const auto priority = priorities.by_name.find(job->group.spec.priority_class_name);
+    job->priority =
+        priority == priorities.by_name.end() ? priorities.by_default : priority->second;
+    job_by_id_.emplace_hint(job_by_id_.end(), id, job);
+  }
+  ListJobs();
 }
 
 void Session::ReadNodes() {
@@ -102,25 +148,40 @@ void Session::ReadQueues() {
   }
 }
 
-void Session::ReadGroups() {
-  int32_t default_priority = 0;
-  std::map<std::string_view, int32_t> priorities;
+Session::Priorities Session::ReadPriorities() const {
+  Priorities priorities;
   for (const model::PriorityClass& priority : input_.priority_classes) {
-    if (priority.global_default) default_priority = priority.value;
-    priorities[priority.metadata.name] = priority.value;
+    if (priority.global_default) priorities.by_default = priority.value;
+    priorities.by_name[priority.metadata.name] = priority.value;
   }
+  return priorities;
+}
+
+// Null: of a queue that is not there, as if it were not there either.
+QueueInfo* Session::QueueOf(Job& job) const {
+  const std::string& named = job.group.spec.queue;
+  job.queue_name = named.empty() ? options_.default_queue : named;
+  return FindQueue(job.queue_name);
+}
+
+void Session::ReadGroups() {
+  const Priorities priorities = ReadPriorities();
   for (const model::PodGroup& group : input_.groups) {
-    const std::string& wanted =
-        group.spec.queue.empty() ? options_.default_queue : group.spec.queue;
-    QueueInfo* queue = FindQueue(wanted);
-    if (!queue) continue;  // of a queue that is not there: as if it were not there either
     Job& job = jobs_.emplace_back(group);
-    job.queue = queue;
-    job.queue_name = wanted;
-    const auto priority = priorities.find(group.spec.priority_class_name);
-    job.priority = priority == priorities.end() ? default_priority : priority->second;
+    job.queue = QueueOf(job);
+    if (!job.queue) {
+      jobs_.pop_back();
+      continue;
+    }
+    const auto priority = priorities.by_name.find(group.spec.priority_class_name);
+    job.priority =
+        priority == priorities.by_name.end() ? priorities.by_default : priority->second;
     job_by_id_.emplace(job.id, &job);
   }
+  ListJobs();
+}
+
+void Session::ListJobs() {
   for (const auto& [id, job] : job_by_id_) {
     job->index = static_cast<uint32_t>(job_list_.size());
     job_list_.push_back(job);
@@ -158,7 +219,10 @@ void Session::ReadPods() {
     }
   }
   for (Job* job : job_list_) job->Finish();
-  for (NodeInfo* node : node_list_) node->changed = &changed_nodes_;
+  for (NodeInfo* node : node_list_) {
+    node->changed = &changed_nodes_;
+    view_->SetScoring(*node);
+  }
 }
 
 void Session::PutOnNode(Task& task) {
@@ -166,7 +230,7 @@ void Session::PutOnNode(Task& task) {
   NodeInfo* node = FindNode(task.node_name);
   if (!node || !node->Add(task).ok()) return;
   (void)node->unbound_idle.Sub(task.req());
-  view_->Count(task, *node);
+  node->CountScoring(task, 1);
 }
 
 Status Session::OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegistry& filters) {
