@@ -79,6 +79,7 @@ constexpr OwnFlags kOwnFlags[] = {
 Status CheckRegistries(const Plugins& plugins) {
   TRY(plugins.clouds.Check());
   TRY(plugins.node_groups.Check());
+  TRY(plugins.node_claims.Check());
   TRY(plugins.filters.Check());
   TRY(plugins.expanders.Check());
   TRY(plugins.processors.Check());
@@ -111,6 +112,11 @@ int Main(int argc, char** argv, Plugins& plugins) {
   auto* provider_app =
       app.add_subcommand("provider", "serve a cloud to Cluster Autoscaler over externalgrpc");
   provider_app->add_option("--config", provider.config, "configuration file (YAML)")->required();
+  provider_app
+      ->add_option("--serve", provider.serve,
+                   "node-groups: to Cluster Autoscaler, over externalgrpc; cloud: the four verbs, "
+                   "over our own protocol (proto/cloud.proto) (default node-groups)")
+      ->check(CLI::IsMember({"node-groups", "cloud"}));
   provider_app->add_option("--metrics-addr", provider.metrics_addr,
                            "address of /metrics, /healthz and /readyz (default :9090)");
   provider_app->add_flag("--insecure", provider.insecure,

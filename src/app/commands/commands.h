@@ -16,6 +16,7 @@ namespace coppice::app {
 
 struct ProviderCommand {
   std::string config;
+  std::string serve = "node-groups";        // or "cloud"
   std::optional<std::string> metrics_addr;  // unset: the file's metricsListen, else :9090
   bool insecure = false;                    // plaintext on a loopback port
   Duration max_connection_age = std::chrono::hours(1);

@@ -23,6 +23,7 @@ int RunProvider(const ProviderCommand& command, Plugins& plugins) {
   }
   const auto provider = provider::Provider::Start(
       {.config_path = command.config,
+       .serve = command.serve == "cloud" ? provider::Serve::kCloud : provider::Serve::kGroups,
        .metrics_addr = command.metrics_addr,
        .insecure = command.insecure,
        .max_connection_age = command.max_connection_age},
