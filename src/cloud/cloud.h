@@ -1,8 +1,8 @@
 // Cloud: all that the engine asks of a place that rents machines.
 //
 // Four verbs and no policy. Node groups, target sizes, bounded fan-out, the roll-back of partial
-// failures and the hunt for orphans are written once, above this interface, in order_book.h and
-// cloud_node_groups.h (the Cluster Autoscaler contract).
+// failures and the hunt for orphans are written once, above this interface, in order_book.h,
+// cloud_node_groups.h (the Cluster Autoscaler contract) and cloud_node_claims.h (Karpenter's).
 //
 // Calls come from a small pool of threads, so an implementation holds no mutable state or guards
 // it. Nobody calls Cloud while holding a lock.
@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "base/rng.h"
 #include "base/status.h"
 #include "base/yaml.h"
+#include "cloud/flavor_grid.h"
 #include "cloud/group_config.h"
 #include "cloud/types.h"
 
@@ -71,6 +73,10 @@ class Cloud {
   virtual std::map<std::string, std::string> Extra(const GroupConfig& group) const {
     return group.extra;
   }
+
+  // Hardware of any measure, beside Flavors(): as of the last time that those were asked for. Its
+  // flavors can be ordered by their names (FlavorGrid::NameOf). Calls nobody.
+  virtual std::optional<FlavorGrid> Grid() const { return std::nullopt; }
 
   // Label that marks a node with GPUs of this cloud, "" if there is none.
   virtual std::string GpuLabel() const { return ""; }

@@ -11,8 +11,7 @@
 //
 // Failures are told by their code, through any context that was put around them:
 //   kNotFound            Delete, Get, IsDrifted: that machine does not exist (any more)
-//   kResourceExhausted   Create: nothing of what the claim allows can be had now. The claim is
-//   given
+//   kResourceExhausted   Create: nothing of what the claim allows can be had now. The claim is given
 //                        up; the offering is to be marked as unavailable, or it is asked for again
 //   kFailedPrecondition  Create: the claim's class is not ready. The claim is given up
 //   kUnavailable         InstanceTypes: not known yet. The pool is passed over, silently
@@ -40,7 +39,9 @@
 #include "base/yaml.h"
 #include "cloud/instance_type.h"
 #include "cloud/types.h"
+#include "model/node.h"
 #include "model/node_claim.h"
+#include "model/node_class.h"
 #include "model/node_pool.h"
 
 namespace coppice::cloud {
@@ -85,6 +86,40 @@ struct WaitingShapes {
   std::vector<model::ResourceList> requests;
 };
 
+// A class object as it stands in the cluster, and what it refers to. Whoever wires a provider reads
+// the objects of SupportedNodeClasses() and hands over all of them.
+struct NodeClassInput {
+  NodeClassKind kind;
+  // Of a kind that is not ours: its metadata and status, and of its spec what is named alike.
+  model::NodeClass node_class;
+  std::string user_data;    // what the Secret says; never to be logged
+  Status user_data_status;  // why it could not be read. OK if there is none to read
+};
+
+// What a provider found out about a class: for the condition Ready of its status.
+struct NodeClassState {
+  NodeClassKind kind;
+  std::string name;
+  int64_t generation = 0;  // of the object that was judged
+  bool known = false;      // false: not judged yet (condition Unknown)
+  bool ready = false;
+  std::string reason;   // one word; "Ready" if so
+  std::string message;  // a sentence; empty if ready
+  friend bool operator==(const NodeClassState&, const NodeClassState&) = default;
+};
+
+// A claim that stands in the cluster, as far as the hunt for leaks has to know it.
+struct ClaimRef {
+  std::string uid;
+  ProviderId provider_id;  // "": not launched yet
+};
+
+// A Node that nobody else will create.
+struct NodeToRegister {
+  model::Node node;  // with provider id, labels and the unregistered taint
+  Duration after{};  // the machine was created that long ago at least
+};
+
 class NodeClaims {
  public:
   virtual ~NodeClaims() = default;
@@ -126,6 +161,26 @@ class NodeClaims {
 
   // Brings what reads are answered from. Called every now and then, and before the first read.
   virtual Status Refresh(Deadline) { return Status::Ok(); }
+
+  // What follows has a default: a provider whose machines register themselves and that reads no
+  // class objects needs none of it. All of them are cheap and call nobody.
+
+  // All class objects that there are, of every supported kind; replaces what was said before. Said
+  // before the first Refresh, and whenever one has changed. Reads know it at once; what only the
+  // cloud can judge about a class is found out by the next Refresh.
+  virtual void SetClasses(std::vector<NodeClassInput>) {}
+  virtual std::vector<NodeClassState> ClassStates() const { return {}; }
+
+  // All claims that there are (a complete, synced list), said before each Refresh. A machine of
+  // ours that is none of theirs for longer than a grace time is a leak, and Refresh ends it. Never
+  // called: nothing is collected.
+  virtual void SetClaims(std::vector<ClaimRef>) {}
+
+  // The Node that the engine has to create for this launched claim (class with registerNode);
+  // nullopt: the machine registers itself.
+  virtual std::optional<NodeToRegister> NodeFor(const model::NodeClaim&) const {
+    return std::nullopt;
+  }
 };
 
 // A Create that failed with a reason of the provider's own: a word and a sentence.

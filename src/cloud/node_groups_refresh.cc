@@ -114,6 +114,7 @@ void CloudNodeGroups::Core::BeforeMerge(Deadline deadline) {
 std::optional<std::string> CloudNodeGroups::Core::GroupOf(const Machine& machine) const {
   const auto group = machine.tags.find(kGroupTag);
   if (group == machine.tags.end()) return std::nullopt;
+  if (machine.tags.contains(kPoolTag)) return std::nullopt;  // a claim's, whatever else it says
   const auto index = group_index_.find(group->second);
   const std::string& cluster =
       index == group_index_.end() ? options_.cluster : groups_[index->second].cluster;

@@ -110,7 +110,8 @@ class OrderBook {
   // The machine of that name: one that is there, one that an order under way brings, or else one
   // that is ordered now. So asking twice never buys twice. Ordered and not here by the deadline, or
   // its answer lost: kUnavailable, ask again. Refused: what the cloud said, once; asking again then
-  // orders again. The machine may have ended in failure: look at its state.
+  // orders again. The machine may have ended in failure: look at its state. `what` is null: nothing
+  // is ordered, and kNotFound says that there is nothing of that name.
   Result<Machine> Buy(const std::string& group, const std::string& name,
                       const std::shared_ptr<const MachineSpec>& what, Deadline deadline);
   // Ends one machine. OK: the cloud agreed, now or before. kNotFound: the group has none of that

@@ -192,6 +192,7 @@ Result<Machine> OrderBook::Buy(const std::string& group, const std::string& name
     const auto it = book.orders.find(name);
     fresh = it == book.orders.end();
     if (fresh) {
+      if (what == nullptr) return NotFound("nothing was ordered as '" + name + "'");
       if (draining_) return Unavailable("the process is stopping and orders no more machines");
       if (!owner_.Serves(group)) return NotFound("nothing is ordered for '" + group + "'");
       request = std::make_shared<Request>();

@@ -38,6 +38,8 @@ struct NodeClassSpec {
   std::optional<KubeletReserves> kubelet;
   bool register_node = false;  // nobody else sets spec.providerID, so we create the Node
   Labels extra;                // what only this cloud understands
+  // With registerNode, a Go duration: how long a machine takes until its Node may be seen.
+  std::optional<std::string> node_registration_delay;
   friend bool operator==(const NodeClassSpec&, const NodeClassSpec&) = default;
 };
 
@@ -56,5 +58,14 @@ struct NodeClass {
 template <>
 inline constexpr Kind kKind<NodeClass> = {"coppice.dev/v1alpha1", "NodeClass", "nodeclasses",
                                           false};
+
+// karpenter.kwok.sh/v1alpha1 KWOKNodeClass: that of Karpenter's provider without machines. Its spec
+// has nodeRegistrationDelay alone; one type with ours, so that whoever handles classes need not ask
+// which it is.
+struct KwokNodeClass : NodeClass {};
+
+template <>
+inline constexpr Kind kKind<KwokNodeClass> = {"karpenter.kwok.sh/v1alpha1", "KWOKNodeClass",
+                                              "kwoknodeclasses", false};
 
 }  // namespace coppice::model

@@ -4,3 +4,4 @@
 COPPICE_WIRE_CUSTOM(coppice::model::NodePool);
 COPPICE_WIRE_CUSTOM(coppice::model::NodeClaim);
 COPPICE_WIRE_CUSTOM(coppice::model::NodeClass);
+COPPICE_WIRE_CUSTOM(coppice::model::KwokNodeClass);

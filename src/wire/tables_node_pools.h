@@ -15,6 +15,8 @@ template <>
 inline constexpr bool kJsonOnly<model::NodeClaim> = true;
 template <>
 inline constexpr bool kJsonOnly<model::NodeClass> = true;
+template <>
+inline constexpr bool kJsonOnly<model::KwokNodeClass> = true;
 
 template <>
 struct Fields<model::RequirementSpec> {
@@ -183,6 +185,7 @@ struct Fields<model::NodeClassSpec> {
       Field<6>("kubelet", &T::kubelet),
       Field<7>("registerNode", &T::register_node),
       Field<8>("extra", &T::extra),
+      Field<9>("nodeRegistrationDelay", &T::node_registration_delay),
   };
 };
 
@@ -197,6 +200,16 @@ struct Fields<model::NodeClassStatus> {
 template <>
 struct Fields<model::NodeClass> {
   using T = model::NodeClass;
+  static constexpr auto kTable = std::tuple{
+      Field<1>("metadata", &T::metadata),
+      Field<2>("spec", &T::spec),
+      Field<3>("status", &T::status),
+  };
+};
+
+template <>
+struct Fields<model::KwokNodeClass> {
+  using T = model::KwokNodeClass;
   static constexpr auto kTable = std::tuple{
       Field<1>("metadata", &T::metadata),
       Field<2>("spec", &T::spec),
