@@ -53,15 +53,6 @@ Json MetadataOf(const Json& object) {
   return kept;
 }
 
-// Versions of an object grow; what cannot be compared counts as newer.
-bool IsOlder(const std::string& version, const std::string& than) {
-  uint64_t a = 0;
-  uint64_t b = 0;
-  const auto parsed_a = std::from_chars(version.data(), version.data() + version.size(), a);
-  const auto parsed_b = std::from_chars(than.data(), than.data() + than.size(), b);
-  return parsed_a.ec == std::errc() && parsed_b.ec == std::errc() && a < b;
-}
-
 Result<ClaimPtr> ClaimFromText(const std::string& json) {
   auto claim = wire::FromJson<model::NodeClaim>(json);
   if (!claim.ok()) return claim.status().Context("reading a NodeClaim that was just written");
@@ -69,6 +60,14 @@ Result<ClaimPtr> ClaimFromText(const std::string& json) {
 }
 
 }  // namespace
+
+bool IsOlderVersion(const std::string& version, const std::string& than) {
+  uint64_t a = 0;
+  uint64_t b = 0;
+  const auto parsed_a = std::from_chars(version.data(), version.data() + version.size(), a);
+  const auto parsed_b = std::from_chars(than.data(), than.data() + than.size(), b);
+  return parsed_a.ec == std::errc() && parsed_b.ec == std::errc() && a < b;
+}
 
 std::string MergePatch(const std::string& before, const std::string& after) {
   const Json patch = DifferenceOf(Json::parse(before), Json::parse(after));
@@ -91,8 +90,8 @@ ClaimPtr ClaimStore::Merged(std::string_view name, ClaimPtr shown) {
   if (own != own_.end()) {
     const auto& written = own->second.claim->metadata;
     const bool caught_up = newest != nullptr && (newest->metadata.uid != written.uid ||
-                                                 !IsOlder(newest->metadata.resource_version,
-                                                          written.resource_version));
+                                                 !IsOlderVersion(newest->metadata.resource_version,
+                                                                 written.resource_version));
     if (caught_up) {
       own_.erase(own);
     } else {

@@ -57,14 +57,17 @@ class ClaimStore {
   Task<void> AskFor(std::string name);
 
   Context& context_;
-  std::map<std::string, Own, std::less<>> own_;                // by name
-  std::map<std::string, TimePoint, std::less<>> deleted_;      // by uid: when we asked for it
-  std::map<std::string, TimePoint, std::less<>> gone_;         // by uid: its end was answered
+  std::map<std::string, Own, std::less<>> own_;            // by name
+  std::map<std::string, TimePoint, std::less<>> deleted_;  // by uid: when we asked for it
+  std::map<std::string, TimePoint, std::less<>> gone_;     // by uid: its end was answered
 };
 
 cluster::ObjectName NameOf(const model::NodeClaim& claim);
 cluster::ObjectName NameOf(const model::NodePool& pool);
 cluster::ObjectName NameOf(const model::Node& node);
+
+// Whether one resourceVersion of an object is older than another; what cannot be compared is not.
+bool IsOlderVersion(const std::string& version, const std::string& than);
 
 // A merge patch that makes `after` of `before` (JSON objects as text); "" if they are equal.
 std::string MergePatch(const std::string& before, const std::string& after);

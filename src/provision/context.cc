@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "model/node_class.h"
 
 namespace coppice::provision {
 
@@ -13,9 +12,9 @@ namespace {
 // Upstream's buckets for durations.
 const std::vector<double>& DurationBuckets() {
   static const std::vector<double> kBuckets = {
-      .005, .01, .025, .05, .1,  .15, .2, .25, .3, .35, .4, .45, .5, .6, .7, .8,  .9,  1,   1.25,
-      1.5,  1.75, 2,   2.5, 3,   3.5, 4,  4.5, 5,  6,   7,  8,   9,  10, 15, 20,  25,  30,  40,
-      50,   60,  120,  150, 300, 450, 600};
+      .005, .01, .025, .05,  .1,  .15,  .2, .25, .3, .35, .4,  .45, .5,  .6,  .7,
+      .8,   .9,  1,    1.25, 1.5, 1.75, 2,  2.5, 3,  3.5, 4,   4.5, 5,   6,   7,
+      8,    9,   10,   15,   20,  25,   30, 40,  50, 60,  120, 150, 300, 450, 600};
   return kBuckets;
 }
 
@@ -50,28 +49,14 @@ void Context::WakeAt(TimePoint when) {
 }
 
 bool Context::Manages(const model::Node& node) const {
-  return std::ranges::any_of(
-      class_labels_, [&](const std::string& label) { return node.metadata.labels.contains(label); });
+  return std::ranges::any_of(class_labels_, [&](const std::string& label) {
+    return node.metadata.labels.contains(label);
+  });
 }
 
 std::optional<NodeClassFacts> Context::ClassOf(const model::NodeClassReference& reference) const {
-  if (reference.group != "coppice.dev" || reference.kind != "NodeClass") {
-    if (parts.foreign_class) return parts.foreign_class(reference);
-    return NodeClassFacts{.ready = true};
-  }
-  const auto* found = parts.world.objects<model::NodeClass>().Find(reference.name);
-  if (found == nullptr) return std::nullopt;
-  NodeClassFacts facts{.generation = found->metadata.generation,
-                       .deleting = found->metadata.deletion_timestamp.has_value(),
-                       .register_node = found->spec.register_node};
-  const auto* ready = model::FindCondition(found->status.conditions, model::karpenter::kReady);
-  // Nobody but us and an operator says anything about this kind: silence is consent.
-  facts.ready = ready == nullptr || ready->status != "False";
-  if (ready != nullptr) {
-    facts.reason = ready->reason;
-    facts.message = ready->message;
-  }
-  return facts;
+  const auto it = classes.find(reference.group + "/" + reference.kind + "/" + reference.name);
+  return it == classes.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::vector<NodePtr> Context::NodesOf(std::string_view provider_id) const {

@@ -48,7 +48,10 @@ class Context {
   }
   // A node carries the label of a class that we support.
   bool Manages(const model::Node& node) const;
+  // Absent: there is none of that name.
   std::optional<NodeClassFacts> ClassOf(const model::NodeClassReference& reference) const;
+  // All that there are, by "<group>/<kind>/<name>"; class_keeper.h.
+  std::map<std::string, NodeClassFacts> classes;
 
   // Nodes by provider id, as the World has them now.
   std::vector<NodePtr> NodesOf(std::string_view provider_id) const;

@@ -68,8 +68,8 @@ void PoolKeeper::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIn
     SetMetrics(*evaluated);
     const std::string& name = pool->metadata.name;
     const auto written = written_.find(name);
-    const bool behind = written != written_.end() && written->second != pool->metadata.resource_version &&
-                        written->second > pool->metadata.resource_version;
+    const bool behind = written != written_.end() &&
+                        IsOlderVersion(pool->metadata.resource_version, written->second);
     if (written != written_.end() && !behind) written_.erase(written);
     if (behind || busy_.contains(name) || *evaluated == *pool) return;
     busy_.insert(name);
@@ -169,16 +169,14 @@ Task<void> PoolKeeper::WritePool(NodePoolPtr before, NodePoolPtr after) {
   if (!metadata.empty()) {
     Json patch;
     patch["metadata"] = Json::parse(metadata);
-    const auto written =
-        co_await context_.parts.writer.UpdateObject(NameOf(*before), patch.dump());
+    const auto written = co_await context_.parts.writer.UpdateObject(NameOf(*before), patch.dump());
     if (!written.ok()) failed = written.status();
   }
   const std::string status = MergePatch(PoolStatus(*before).dump(), PoolStatus(*after).dump());
   if (failed.ok() && !status.empty()) {
     Json patch;
     patch["status"] = Json::parse(status);
-    const auto written =
-        co_await context_.parts.writer.UpdateStatus(NameOf(*before), patch.dump());
+    const auto written = co_await context_.parts.writer.UpdateStatus(NameOf(*before), patch.dump());
     if (!written.ok()) {
       failed = written.status();
     } else if (const auto stored = wire::FromJson<model::NodePool>(*written); stored.ok()) {
@@ -215,8 +213,9 @@ std::vector<PoolView> PoolKeeper::Views(const cloud::WaitingShapes& waiting) {
 }
 
 NodePoolPtr PoolKeeper::Find(std::string_view name) const {
-  const auto it = std::ranges::find(
-      pools_, name, [](const NodePoolPtr& pool) -> std::string_view { return pool->metadata.name; });
+  const auto it = std::ranges::find(pools_, name, [](const NodePoolPtr& pool) -> std::string_view {
+    return pool->metadata.name;
+  });
   return it == pools_.end() ? nullptr : *it;
 }
 

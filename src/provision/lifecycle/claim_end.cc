@@ -85,7 +85,7 @@ Task<Status> ClaimLife::EndMachine(ClaimPtr claim) {
     const Status written = co_await parts_.store.Write(now, std::move(after));
     if (!written.ok() && written.code() != Code::kAborted) co_return written;
   }
-  context().WakeAt(Later(context().Now(), kAskAgain));
+  memory_[claim->metadata.uid].retry_at = Later(context().Now(), kAskAgain);
   co_return Status(Code::kAborted, "the machine is ending");
 }
 

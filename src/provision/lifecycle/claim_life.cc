@@ -88,12 +88,15 @@ void ClaimLife::LookAtLiving(const ClaimPtr& claim, const std::vector<NodePtr>& 
     context().WakeAt(end);
     if (StatusOf(*claim, names::kRegistered) == "False") return;  // several nodes: for good
     if (nodes.empty()) {
-      const auto facts = context().ClassOf(*claim->spec.node_class_ref);
-      if (facts && facts->register_node) return Begin(claim, MakeNode(claim));
+      if (auto wanted = context().parts.claims.NodeFor(*claim)) {
+        const TimePoint at = Later(created, wanted->after);
+        if (now < at) return context().WakeAt(at);
+        return Begin(claim, MakeNode(claim, std::move(wanted->node)));
+      }
       const auto* condition = model::FindCondition(claim->status.conditions, names::kRegistered);
       if (condition != nullptr && condition->reason == "NodeNotFound") return;
-      return Begin(claim, WaitForNode(claim, "Unknown", "NodeNotFound",
-                                      "Node not registered with cluster"));
+      return Begin(
+          claim, WaitForNode(claim, "Unknown", "NodeNotFound", "Node not registered with cluster"));
     }
     if (nodes.size() > 1) {
       return Begin(claim, WaitForNode(claim, "False", "MultipleNodesFound",
@@ -122,7 +125,7 @@ Task<void> ClaimLife::Step(std::string uid, std::string name, Task<Status> step)
   }
   if (status.code() == Code::kNotFound || status.code() == Code::kAborted) {
     // It is gone, or somebody else was faster: look again as soon as the World shows what.
-    memory.retry_at = Later(context().Now(), kFirstRetry);
+    memory.retry_at = std::max(memory.retry_at, Later(context().Now(), kFirstRetry));
   } else {
     Duration wait = kFirstRetry;
     for (int i = 0; i < memory.failures && wait < kLongestRetry; ++i) wait *= 2;
@@ -152,7 +155,9 @@ Task<Status> ClaimLife::Disrupt(ClaimPtr claim, std::string reason) {
   const Status status = co_await parts_.store.Delete(claim);
   if (!status.ok()) co_return status;
   const auto grace = model::LastingOf(claim->spec.termination_grace_period);
-  const std::string mode = !grace ? "graceful" : *grace > Duration::zero() ? "eventual" : "forceful";
+  const std::string mode = !grace                      ? "graceful"
+                           : *grace > Duration::zero() ? "eventual"
+                                                       : "forceful";
   const auto pool = parts_.pools.Find(LabelOr(claim->metadata.labels, model::kNodePoolLabel));
   MetricLabels labels;
   labels["reason"] = std::move(reason);

@@ -77,7 +77,7 @@ class ClaimLife {
   Task<Status> Launched(ClaimPtr claim, model::NodeClaim created);
   Task<Status> WaitForNode(ClaimPtr claim, std::string status, std::string reason,
                            std::string message);
-  Task<Status> MakeNode(ClaimPtr claim);
+  Task<Status> MakeNode(ClaimPtr claim, model::Node node);
   Task<Status> Register(ClaimPtr claim, NodePtr node);
   Task<Status> SyncNode(ClaimPtr claim, NodePtr node);
   Task<Status> Initialize(ClaimPtr claim, NodePtr node);

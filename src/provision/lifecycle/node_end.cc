@@ -57,7 +57,8 @@ bool IsDrainable(const model::Pod& pod, TimePoint now) {
 std::vector<PodPtr> FirstTier(const std::vector<PodPtr>& pods) {
   std::array<std::vector<PodPtr>, 4> tiers;
   for (const PodPtr& pod : pods) {
-    const size_t tier = (IsCritical(*pod) ? 2 : 0) + (IsOwnedBy(*pod, "apps/v1", "DaemonSet") ? 1 : 0);
+    const size_t tier =
+        (IsCritical(*pod) ? 2 : 0) + (IsOwnedBy(*pod, "apps/v1", "DaemonSet") ? 1 : 0);
     tiers[tier].push_back(pod);
   }
   for (auto& tier : tiers) {
@@ -72,20 +73,22 @@ NodeEnd::NodeEnd(Parts parts)
                  {.spawn = [this](Task<void> task) { context().Spawn(std::move(task)); },
                   .answered =
                       [this](const model::Pod& pod, const Status& status) {
-                        const std::string code = status.ok() ? "201"
+                        const std::string code = status.ok()                                 ? "201"
                                                  : status.code() == Code::kResourceExhausted ? "429"
                                                  : status.code() == Code::kNotFound          ? "404"
                                                  : status.code() == Code::kAborted           ? "409"
-                                                                                             : "500";
+                                                                                   : "500";
                         context().Count("karpenter_pods_eviction_requests_total",
                                         "The total number of eviction requests made by Karpenter",
                                         {{"code", code}});
                         if (status.ok()) {
-                          context().Tell(Context::Of(pod), "Normal", "Evicted", "Evicted pod: node is going");
-                          context().Count("karpenter_pods_drained_total",
-                                          "The total number of pods drained during node termination by "
-                                          "Karpenter",
-                                          {{"reason", ""}});
+                          context().Tell(Context::Of(pod), "Normal", "Evicted",
+                                         "Evicted pod: node is going");
+                          context().Count(
+                              "karpenter_pods_drained_total",
+                              "The total number of pods drained during node termination by "
+                              "Karpenter",
+                              {{"reason", ""}});
                         }
                       },
                   .forced =
@@ -168,13 +171,12 @@ Task<Status> NodeEnd::Walk(NodePtr node, ClaimPtr claim) {
 Task<Status> NodeEnd::Mark(NodePtr node) {
   Memory& memory = memory_[node->metadata.uid];
   // Held also by another engine: whoever deleted the Node has decided.
-  const Status held = context().world().held_nodes().Hold(node->metadata.name, node->metadata.uid,
-                                                          Engine::kName);
+  const Status held =
+      context().world().held_nodes().Hold(node->metadata.name, node->metadata.uid, Engine::kName);
   (void)held;
-  const bool tainted =
-      std::ranges::any_of(node->spec.taints, [](const model::Taint& taint) {
-        return model::SameTaint(taint, DisruptedTaint());
-      });
+  const bool tainted = std::ranges::any_of(node->spec.taints, [](const model::Taint& taint) {
+    return model::SameTaint(taint, DisruptedTaint());
+  });
   if (memory.marked || (tainted && node->metadata.labels.contains(kExcludeLabel)))
     co_return Status::Ok();
   if (!tainted) {
@@ -235,7 +237,8 @@ Task<Status> NodeEnd::Drain(NodePtr node, ClaimPtr claim) {
     drain::EvictionQueue::Wanted wanted{pod, deadline, IsEvictable(*pod, now)};
     again = std::min(again, evictions_.Want(wanted));
   }
-  if (claim != nullptr && model::FindCondition(claim->status.conditions, names::kDrained) == nullptr) {
+  if (claim != nullptr &&
+      model::FindCondition(claim->status.conditions, names::kDrained) == nullptr) {
     const Status status = co_await SetCondition(claim, names::kDrained, "Unknown", "Draining");
     if (!status.ok()) co_return status;
   }
@@ -276,9 +279,10 @@ std::vector<std::string> NodeEnd::AttachedVolumes(const model::Node& node) const
     const model::Pod& pod = *entry->pod;
     if (IsDrainable(pod, context().Now()) || IsTerminal(pod)) continue;
     for (const model::Volume& volume : pod.spec.volumes) {
-      if (!volume.persistent_volume_claim) continue;
-      const auto* claim = facts.claims.Find(pod.metadata.namespace_,
-                                            volume.persistent_volume_claim->claim_name);
+      if (!volume.claim_name && !volume.ephemeral) continue;
+      const std::string name =
+          volume.ephemeral ? pod.metadata.name + "-" + volume.name : *volume.claim_name;
+      const auto* claim = facts.claims.Find(pod.metadata.namespace_, name);
       if (claim != nullptr) staying.insert(claim->spec.volume_name);
     }
   }
@@ -355,13 +359,16 @@ Task<Status> NodeEnd::LetGo(NodePtr node) {
   context().Count("karpenter_nodes_terminated_total",
                   "Number of nodes terminated in total by Karpenter.", labels);
   const TimePoint now = context().Now();
-  context().parts.metrics
-      .GetSummary("karpenter_nodes_termination_duration_seconds",
-                  "The time taken between a node's deletion request and the removal of its finalizer",
-                  {{"nodepool", pool}})
+  context()
+      .parts.metrics
+      .GetSummary(
+          "karpenter_nodes_termination_duration_seconds",
+          "The time taken between a node's deletion request and the removal of its finalizer",
+          {{"nodepool", pool}})
       .Observe(Seconds(now - node->metadata.deletion_timestamp->at));
   if (node->metadata.creation_timestamp) {
-    context().parts.metrics
+    context()
+        .parts.metrics
         .GetHistogram("karpenter_nodes_lifetime_duration_seconds",
                       "The lifetime duration of the nodes since creation.",
                       {900, 1800, 3600, 7200, 14400, 28800, 43200, 86400, 172800, 259200, 604800,

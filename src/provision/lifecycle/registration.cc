@@ -79,32 +79,26 @@ Task<Status> ClaimLife::WaitForNode(ClaimPtr claim, std::string status, std::str
   co_return co_await parts_.store.Write(claim, std::move(after));
 }
 
-Task<Status> ClaimLife::MakeNode(ClaimPtr claim) {
-  // The kubelet will look for the name of its machine, if the provider knows it.
-  model::Node node;
-  node.metadata.name = LabelOr(claim->metadata.labels, model::kHostnameLabel, claim->metadata.name);
-  node.metadata.labels = claim->metadata.labels;
-  node.metadata.labels[model::kHostnameLabel] = node.metadata.name;
-  node.metadata.annotations = claim->metadata.annotations;
-  node.metadata.finalizers = {names::kFinalizer};
-  node.metadata.owner_references.push_back({.api_version = "karpenter.sh/v1",
-                                            .kind = "NodeClaim",
-                                            .name = claim->metadata.name,
-                                            .uid = claim->metadata.uid,
-                                            .block_owner_deletion = true});
+Task<Status> ClaimLife::MakeNode(ClaimPtr claim, model::Node node) {
+  if (node.metadata.name.empty()) {
+    node.metadata.name =
+        LabelOr(claim->metadata.labels, model::kHostnameLabel, claim->metadata.name);
+  }
   node.spec.provider_id = claim->status.provider_id;
-  node.spec.taints = claim->spec.taints;
-  for (const model::Taint& taint : claim->spec.startup_taints) node.spec.taints.push_back(taint);
-  node.spec.taints.push_back(UnregisteredTaint());
-  const auto made =
-      co_await context().parts.writer.CreateObject(NameOf(node), wire::ToJson(node));
+  for (const auto* taints : {&claim->spec.taints, &claim->spec.startup_taints}) {
+    for (const model::Taint& taint : *taints) {
+      if (!HasTaint(node, taint)) node.spec.taints.push_back(taint);
+    }
+  }
+  if (!HasTaint(node, UnregisteredTaint())) node.spec.taints.push_back(UnregisteredTaint());
+  const auto made = co_await context().parts.writer.CreateObject(NameOf(node), wire::ToJson(node));
   if (!made.ok() && made.status().code() != Code::kAlreadyExists) co_return made.status();
-  if (made.ok()) co_return Status::Ok();
+  // Until the World shows it there is nothing else to do.
+  if (made.ok()) co_return Status(Code::kAborted, "the node is on its way");
   // The kubelet was first, and nobody told it its id.
   Json patch;
   patch["spec"]["providerID"] = claim->status.provider_id;
   const auto written = co_await context().parts.writer.UpdateObject(NameOf(node), patch.dump());
-  // Wait for the World to show it: until then there is nothing else to do.
   co_return written.ok() ? Status(Code::kAborted, "the node is on its way") : written.status();
 }
 
@@ -141,8 +135,7 @@ Task<Status> ClaimLife::SyncNode(ClaimPtr claim, NodePtr node) {
   if (!metadata.empty()) {
     Json patch;
     patch["metadata"] = std::move(metadata);
-    const auto written =
-        co_await context().parts.writer.UpdateObject(NameOf(*now), patch.dump());
+    const auto written = co_await context().parts.writer.UpdateObject(NameOf(*now), patch.dump());
     if (!written.ok()) co_return written.status();
   }
   if (HasTaint(*now, UnregisteredTaint())) {
@@ -168,8 +161,8 @@ Task<Status> ClaimLife::Register(ClaimPtr claim, NodePtr node) {
   MetricLabels labels;
   labels["nodepool"] = pool;
   labels["zone"] = LabelOr(claim->metadata.labels, model::kZoneLabel);
-  context().Count("karpenter_nodes_created_total",
-                  "Number of nodes created in total by Karpenter.", labels);
+  context().Count("karpenter_nodes_created_total", "Number of nodes created in total by Karpenter.",
+                  labels);
   parts_.pools.LaunchEnded(pool, true, "", "");
   context().parts.log.Info("node registered",
                            {{"nodeclaim", claim->metadata.name}, {"node", node->metadata.name}});
