@@ -144,7 +144,8 @@ TEST_F(EngineDisruptionTest, ChangedTemplateReplacesTheNodesOfThePool) {
   rig_.RunFor(minutes(8));
   ASSERT_EQ(rig_.Claims().size(), 1);
   EXPECT_NE(rig_.Claims()[0].metadata.name, first);
-  EXPECT_EQ(*rig_.Nodes()[0].metadata.labels.Find("team"), "blue");
+  const auto nodes = rig_.Nodes();
+  EXPECT_EQ(*nodes[0].metadata.labels.Find("team"), "blue");
 }
 
 TEST_F(EngineDisruptionTest, ProtectedPodKeepsItsNode) {

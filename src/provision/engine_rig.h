@@ -130,7 +130,7 @@ class EngineRig : public cluster::Writer {
   }
   std::vector<model::NodeClaim> Machines() { return *cloud.List(Deadline::Never()); }
   void Patch(const cluster::ObjectName& name, const Json& patch) {
-    Run(objects.UpdateObject(name, patch.dump()));
+    Ignore(objects.UpdateObject(name, patch.dump()));
   }
   void DeleteClaim(const std::string& name) {
     cluster::ObjectName object{"karpenter.sh/v1", "nodeclaims", "", name};
@@ -169,10 +169,12 @@ class EngineRig : public cluster::Writer {
   void Turn() {
     Deliver();
     if (engine().Due() > clock.Now()) return;
+    ++passes;
     last_report = executor().BlockOn(engine().Pass(clock.Now()));
     executor().RunUntilIdle();
   }
   std::shared_ptr<const report::ProvisionReport> last_report;
+  size_t passes = 0;
 
   // The process dies with everything under way, and another one starts.
   void Restart() {
@@ -402,9 +404,13 @@ class EngineRig : public cluster::Writer {
       Ignore(objects.UpdateStatus(name, wire::ToJson(node)));
     }
     for (const model::Node& node : Nodes()) {
+      if (alive.contains(node.spec.provider_id)) continue;
       const bool ready = node.status.conditions[0].status == "True";
-      if (!ready || alive.contains(node.spec.provider_id)) continue;
-      SetReady(node.metadata.name, "Unknown");
+      if (ready) SetReady(node.metadata.name, "Unknown");
+      // As a cloud controller does with Nodes whose machine is gone.
+      if (!ready && clock.Now() > node.status.conditions[0].last_transition_time->at +
+                                      std::chrono::minutes(5))
+        Ignore(objects.DeleteObject({"v1", "nodes", "", node.metadata.name}));
     }
   }
 

@@ -161,7 +161,7 @@ class PoolTrials {
     if (!pod.spec.affinity || !pod.spec.affinity->node_affinity) return;
     auto& affinity = *pod.spec.affinity->node_affinity;
     if (!affinity.required) return;
-    for (auto& term : affinity.required->terms) {
+    for (auto& term : affinity.required->node_selector_terms) {
       std::erase_if(term.match_expressions,
                     [&](const auto& expression) { return expression.key == key; });
     }

@@ -60,7 +60,11 @@ uint64_t Disruptor::FingerprintOf(const DisruptionWorld& world) const {
     const StateNode& state = world.solver.nodes[i];
     print = Mixed(print, state.name());
     print = Mixed(print, state.marked_for_deletion ? "leaves" : state.initialized() ? "up" : "");
-    if (const Machine& machine = world.machines[i]; machine.claim != nullptr) {
+    const Machine& machine = world.machines[i];
+    print = Mixed(print, machine.nominated ? "nominated"
+                         : machine.queued  ? "queued"
+                                           : machine.held_by);
+    if (machine.claim != nullptr) {
       for (const auto& condition : machine.claim->status.conditions)
         print = Mixed(print, condition.type + condition.status);
     }
@@ -100,6 +104,7 @@ void Disruptor::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
 
 Task<void> Disruptor::Round() {
   kept_now_.clear();
+  held_back_ = false;
   const bool acted = co_await OneRound(context().Now());
   running_ = false;
   validating_.reset();
@@ -115,7 +120,8 @@ Task<bool> Disruptor::OneRound(TimePoint now) {
   const auto world = std::make_shared<DisruptionWorld>(MakeView(view, now));
   const auto round = std::make_shared<DisruptionRound>(*world, DisruptionOptionsOf(context()));
   const uint64_t print = FingerprintOf(*world);
-  const bool known = print == consolidated_ && now < Later(consolidated_at_, kMemoLasts);
+  const bool known = print == consolidated_ && consolidated_at_ != TimePoint::min() &&
+                     now < Later(consolidated_at_, kMemoLasts);
   if (known) {  // what was said then still holds
     for (const report::KeptNode& kept : kept_) kept_now_.emplace(kept.node, kept);
   }
@@ -123,8 +129,10 @@ Task<bool> Disruptor::OneRound(TimePoint now) {
     if (known && IsConsolidation(method)) continue;
     if (co_await Try(method, world, round)) co_return true;
   }
-  consolidated_ = print;
-  if (!known) consolidated_at_ = now;
+  if (!known) {
+    consolidated_ = print;
+    consolidated_at_ = held_back_ ? TimePoint::min() : now;
+  }
   co_return false;
 }
 
@@ -142,7 +150,7 @@ Task<bool> Disruptor::Try(Method method, std::shared_ptr<DisruptionWorld> world,
   TellEligible(method, answer);
   Tell(answer, *world);
   // Held back by a budget: then nothing may be remembered about this world.
-  if (answer.held_back_by_budget) consolidated_at_ = TimePoint::min();
+  held_back_ = held_back_ || answer.held_back_by_budget;
   bool acted = false;
   for (const Command& command : answer.commands) {
     Order order = OrderOf(command, *world);

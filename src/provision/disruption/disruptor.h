@@ -63,6 +63,7 @@ class Disruptor {
 
   const Parts parts_;
   bool running_ = false;
+  bool held_back_ = false;  // by a budget, in the round under way
   TimePoint next_ = TimePoint::min();
   TimePoint last_round_ = TimePoint::min();
   std::map<std::string, report::KeptNode> kept_now_;  // of the round under way, by node
