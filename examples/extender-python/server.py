@@ -100,6 +100,10 @@ class Handler(BaseHTTPRequestHandler):
             sys.stderr.write(format % args + "\n")
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128  # sixteen predicates come at once, and the library's 5 would turn some away
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--listen", default="127.0.0.1:8713", help="HOST:PORT")
@@ -113,7 +117,7 @@ def main():
     if options.token_file:
         with open(options.token_file, encoding="utf-8") as file:
             Handler.token = file.read().strip()
-    server = ThreadingHTTPServer((host, int(port)), Handler)
+    server = Server((host, int(port)), Handler)
     server.verbose = options.verbose
     if options.cert:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -226,7 +226,9 @@ def main():
 
     provider = Provider(json.loads(read(arguments.groups)), Cloud(), externalgrpc_pb2, node_pb2,
                         arguments.eras.split(","))
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=32))
+    # A delete of many annotated nodes is larger than the library's 4 MiB.
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=32),
+                         options=[("grpc.max_receive_message_length", 64 << 20)])
     server.add_generic_rpc_handlers((handlers(provider),))
     credentials = grpc.ssl_server_credentials([(read(arguments.key), read(arguments.cert))], read(arguments.ca),
                                               require_client_auth=True)

@@ -25,6 +25,7 @@ struct Outcome {
   struct Bind {
     PodRef pod;
     std::string node;
+    std::map<std::string, std::string> annotations = {};  // go to the pod in the same write
   };
   struct Eviction {
     PodRef pod;

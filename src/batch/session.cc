@@ -35,6 +35,15 @@ Status NoSuchPlugin(const PluginRegistry& plugins, const std::string& name) {
 
 }  // namespace
 
+Status CheckPlugins(const Conf& conf, const PluginRegistry& plugins) {
+  for (const Tier& tier : conf.tiers) {
+    for (const PluginOption& option : tier.plugins) {
+      if (!plugins.Has(option.name)) return NoSuchPlugin(plugins, option.name);
+    }
+  }
+  return Status::Ok();
+}
+
 Session::Session(const Conf& conf, const Options& options, cluster::Snapshot& snapshot,
                  SessionInput input)
     : conf_(conf),
@@ -269,6 +278,8 @@ Status Session::CommitBind(Task& task) {
   outcome_.binds.push_back(
       {.pod = {std::string(task.namespace_), std::string(task.name), std::string(task.uid)},
        .node = std::string(node->name)});
+  if (const auto own = bind_annotations_.find(task.index); own != bind_annotations_.end())
+    outcome_.binds.back().annotations = own->second;
   task.job->SetStatus(task, TaskStatus::kBinding);
   return Status::Ok();
 }

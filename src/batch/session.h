@@ -66,6 +66,9 @@ struct NamespaceInfo {
   std::map<std::string, model::ResourceQuotaStatus> quotas;
 };
 
+// Whether all plug-ins that the configuration names exist; else which does not, and what to do.
+Status CheckPlugins(const Conf& conf, const PluginRegistry& plugins);
+
 class Session {
  public:
   // An error: a plug-in of the configuration does not exist, or could not open.
@@ -114,6 +117,10 @@ class Session {
   void RecordGroupEvent(const Job& job, std::string_view type, std::string_view reason,
                         std::string message);
   void SetGroupCondition(Job& job, model::PodGroupCondition condition);
+  // The pod gets it together with its node, if this session binds it.
+  void AnnotateBinding(const Task& task, std::string key, std::string value) {
+    bind_annotations_[task.index][std::move(key)] = std::move(value);
+  }
   // Something happened that ends upstream's process: the session ends here, with a reason.
   void Fail(Status why);
   bool failed() const { return !outcome_.failure.ok(); }
@@ -175,6 +182,7 @@ class Session {
   std::map<std::string, Slots> slots_;
   Combine combine_;
   std::vector<EventHandler*> handlers_;
+  std::map<uint32_t, std::map<std::string, std::string>> bind_annotations_;  // by Task::index
   Outcome outcome_;
 };
 

@@ -7,7 +7,11 @@
 namespace coppice::cloud {
 
 Result<std::vector<std::string>> Cloud::Validate(const GroupConfig& group, Deadline deadline) {
-  const std::vector<Flavor> flavors = TRY(Flavors(deadline));
+  std::vector<Flavor> flavors = TRY(Flavors(deadline));
+  if (const auto grid = Grid()) {
+    const auto measure = grid->Parse(group.flavor);
+    if (measure && grid->Sells(*measure)) flavors.push_back(grid->FlavorOf(*measure));
+  }
   const auto flavor = std::ranges::find(flavors, group.flavor, &Flavor::name);
   std::vector<std::string> mistakes;
   const auto unknown = [&](const std::string& what, const std::vector<std::string>& known,

@@ -62,6 +62,10 @@ class Cloud {
   // up.
   virtual bool OwnsId(const ProviderId& id) const { return !id.empty(); }
 
+  // With which every id of this cloud begins, "acme://"; "": not said. For a server that speaks for
+  // this cloud to others.
+  virtual std::string IdPrefix() const { return ""; }
+
   // Start-up check of one group against the real API: a sentence per mistake (flavor, image, zone,
   // network that do not exist). An error: the check itself could not be made. By default the flavor
   // has to be one of Flavors() and sold in the group's zone.

@@ -172,7 +172,9 @@ class FakeCloud : public Cloud {
                             .flavor = spec.flavor,
                             .zone = spec.zone,
                             .tags = spec.tags,
-                            .created_at = clock_.Now()},
+                            .created_at = clock_.Now(),
+                            .capacity_type = spec.capacity_type,
+                            .image = spec.image},
                 .spec = spec,
                 .created_at = clock_.Now(),
                 .lag = lag};
@@ -207,6 +209,7 @@ class FakeCloud : public Cloud {
   bool OwnsId(const ProviderId& id) const override {
     return id.starts_with("fake://") && id.size() > 7;
   }
+  std::string IdPrefix() const override { return "fake://"; }
   std::string GpuLabel() const override { return "fake.example/gpu"; }
 
  private:

@@ -10,6 +10,11 @@ namespace {
 
 constexpr int64_t kGridMi = 1LL << 20;
 constexpr double kGridGi = static_cast<double>(1LL << 30);
+// Beyond these nobody means it, and below them no sum here overflows.
+constexpr int64_t kMostCpuMillis = 1'000'000'000;
+constexpr int64_t kMostMemory = 1LL << 50;
+constexpr double kMostRatio = 1e6;
+constexpr double kMostPrice = 1e12;
 
 bool OnSteps(int64_t value, int64_t least, int64_t most, int64_t step) {
   return value >= least && value <= most && (value - least) % step == 0;
@@ -18,6 +23,7 @@ bool OnSteps(int64_t value, int64_t least, int64_t most, int64_t step) {
 // The first step that is not below `value`; may lie beyond the end.
 int64_t StepUp(int64_t value, int64_t least, int64_t step) {
   if (value <= least) return least;
+  if (value > kMostMemory) return value;  // beyond any end
   return least + (value - least + step - 1) / step * step;
 }
 
@@ -46,18 +52,26 @@ std::vector<std::string> FlavorGrid::Mistakes() const {
   complain(prefix.empty(), "grid: the prefix of its flavors' names must not be empty");
   complain(min_cpu_millis <= 0 || cpu_step_millis <= 0, "grid: cpu and its step must be positive");
   complain(max_cpu_millis < min_cpu_millis, "grid: the most cpu is less than the least");
+  complain(max_cpu_millis > kMostCpuMillis || cpu_step_millis > kMostCpuMillis,
+           "grid: nobody sells more than a million cpus");
   complain(min_memory_bytes <= 0 || memory_step_bytes <= 0,
            "grid: memory and its step must be positive");
   complain(max_memory_bytes < min_memory_bytes, "grid: the most memory is less than the least");
+  complain(max_memory_bytes > kMostMemory || memory_step_bytes > kMostMemory,
+           "grid: nobody sells more than a pebibyte of memory");
   complain(min_memory_bytes % kGridMi != 0 || memory_step_bytes % kGridMi != 0,
            "grid: memory goes in whole Mi");
-  complain(!(min_gib_per_cpu >= 0) || !(max_gib_per_cpu >= 0), "grid: a ratio is never negative");
+  complain(!(min_gib_per_cpu >= 0 && min_gib_per_cpu <= kMostRatio) ||
+               !(max_gib_per_cpu >= 0 && max_gib_per_cpu <= kMostRatio),
+           "grid: a ratio of memory to cpu lies between 0 and a million");
   complain(max_gib_per_cpu > 0 && max_gib_per_cpu < min_gib_per_cpu,
            "grid: the largest ratio of memory to cpu is below the smallest");
-  complain(!(base_price >= 0) || !(price_per_cpu >= 0) || !(price_per_gib >= 0),
-           "grid: a price is never negative");
+  for (const double price : {base_price, price_per_cpu, price_per_gib}) {
+    complain(!(price >= 0 && price <= kMostPrice), "grid: a price is neither negative nor endless");
+  }
   complain(spot_factor && !(*spot_factor >= 0 && *spot_factor <= 1),
            "grid: the factor of spot prices lies between 0 and 1");
+  complain(disk_bytes < 0, "grid: a disk is not smaller than nothing");
   return mistakes;
 }
 

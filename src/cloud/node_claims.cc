@@ -62,6 +62,21 @@ Status TakeOver(const model::NodeClaim& created, model::NodeClaim& claim) {
   return Status::Ok();
 }
 
+model::Node NodeOfClaim(const model::NodeClaim& claim, std::string_view name) {
+  model::Node node;
+  node.metadata.name = std::string(name);
+  node.metadata.labels = claim.metadata.labels;
+  node.metadata.labels[model::kHostnameLabel] = std::string(name);
+  node.metadata.annotations = claim.metadata.annotations;
+  node.spec.provider_id = claim.status.provider_id;
+  node.spec.taints = claim.spec.taints;
+  for (const model::Taint& taint : claim.spec.startup_taints) node.spec.taints.push_back(taint);
+  node.spec.taints.push_back({.key = model::karpenter::kUnregisteredTaint, .effect = "NoExecute"});
+  node.status.capacity = claim.status.capacity;
+  node.status.allocatable = claim.status.allocatable;
+  return node;
+}
+
 bool IsManaged(const std::optional<model::NodeClassReference>& reference,
                const std::vector<NodeClassKind>& kinds) {
   return reference && std::ranges::any_of(kinds, [&](const NodeClassKind& kind) {

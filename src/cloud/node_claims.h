@@ -199,6 +199,10 @@ LaunchTrouble TroubleOf(const Status& status);
 // the four fields of the status. An answer that names no machine is refused.
 Status TakeOver(const model::NodeClaim& created, model::NodeClaim& claim);
 
+// The Node of a launched claim as the engine creates it where nobody else does: provider id, labels,
+// annotations and taints of the claim, the unregistered taint, and what it will report.
+model::Node NodeOfClaim(const model::NodeClaim& claim, std::string_view name);
+
 bool IsManaged(const std::optional<model::NodeClassReference>& reference,
                const std::vector<NodeClassKind>& kinds);
 

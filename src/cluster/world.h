@@ -78,6 +78,10 @@ class World {
   void ApplyHeld();
   // Whether anything waits: then this is not the newest that is known.
   bool behind() const { return !held_.empty(); }
+  // Told of every pod that comes (no `before`), changes or goes (no `after`), when this World lets it
+  // in: for who keeps something per pod. Changes nothing here.
+  using PodWatch = std::function<void(const PodPtr& before, const PodPtr& after)>;
+  void WatchPods(PodWatch watch) { pod_watch_ = std::move(watch); }
   // Calls `then` once, at the end of the next ApplyHeld(): for who waits for the news.
   void WhenApplied(std::function<void()> then) { when_applied_.push_back(std::move(then)); }
 
@@ -119,7 +123,10 @@ class World {
   // Grows when a node comes or goes, and not when one is updated.
   uint64_t node_set_version() const { return node_set_version_; }
   NodePtr FindNode(std::string_view name) const { return nodes_.Get("", name); }
+  struct PodEntry;
   PodPtr FindPod(std::string_view namespace_, std::string_view name) const;
+  // Good until the next change.
+  const PodEntry* FindEntry(std::string_view namespace_, std::string_view name) const;
   size_t node_count() const { return nodes_.size(); }
   size_t pod_count() const { return names_.size(); }
 
@@ -230,6 +237,7 @@ class World {
   bool holds_ = false;
   std::vector<Change> held_;
   std::vector<std::function<void()>> when_applied_;
+  PodWatch pod_watch_;
   World* leader_ = nullptr;
   std::vector<World*> followers_;
 };

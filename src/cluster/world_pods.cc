@@ -159,6 +159,7 @@ void World::PutPod(PodPtr pod, uint64_t name_hash) {
   const bool moved = !is_new && NodeNamed(*entry.pod) != NodeNamed(*pod);
   const bool relisted = is_new || entry.pod->spec.node_name != pod->spec.node_name;
   if (relisted && !is_new) Unlist(id);
+  if (pod_watch_) pod_watch_(entry.pod, pod);
   entry.pod = std::move(pod);
   if (is_new) names_.Insert(name_hash, id);
   if (relisted) Enlist(id);
@@ -212,6 +213,7 @@ void World::RemovePod(std::string_view namespace_, std::string_view name) {
   const uint32_t id = FindPodId(hash, namespace_, name);
   if (id == kNone) return;
   PodEntry& entry = entries_[id];
+  if (pod_watch_) pod_watch_(entry.pod, nullptr);
   names_.Erase(hash, id);
   StopWaiting(entry);
   Unlist(id);
@@ -223,6 +225,11 @@ void World::RemovePod(std::string_view namespace_, std::string_view name) {
 PodPtr World::FindPod(std::string_view namespace_, std::string_view name) const {
   const uint32_t id = FindPodId(NameHash(namespace_, name), namespace_, name);
   return id == kNone ? nullptr : entries_[id].pod;
+}
+
+const World::PodEntry* World::FindEntry(std::string_view namespace_, std::string_view name) const {
+  const uint32_t id = FindPodId(NameHash(namespace_, name), namespace_, name);
+  return id == kNone ? nullptr : &entries_[id];
 }
 
 std::vector<const World::PodEntry*> World::Pods() const {

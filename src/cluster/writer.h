@@ -36,6 +36,12 @@ struct PodName {
   friend bool operator==(const PodName&, const PodName&) = default;
 };
 
+// What a scheduler says about a pod that it has looked at.
+struct PodStatusChange {
+  std::vector<model::PodCondition> conditions;  // each replaces the one of its type
+  std::string nominated_node = {};              // "": leave it
+};
+
 // An object of any kind, as the API server addresses it.
 struct ObjectName {
   std::string api_version;  // "karpenter.sh/v1"; "v1" for the core kinds
@@ -96,6 +102,10 @@ class PodWriter {
   using Annotations = std::map<std::string, std::string>;
   virtual Task<Status> Bind(PodName pod, std::string, Annotations) {
     co_return Unimplemented("nobody to bind the pod " + pod.name);
+  }
+  // kNotFound: it is gone.
+  virtual Task<Status> ChangePodStatus(PodName pod, PodStatusChange) {
+    co_return Unimplemented("nobody to tell of the pod " + pod.name);
   }
   // The node that the pod is on right now; absent: the pod is gone.
   virtual Task<Result<std::optional<std::string>>> WhereIs(PodName pod) = 0;

@@ -61,6 +61,17 @@ Task<Status> DryRunWriter::Bind(cluster::PodName pod, std::string node, Annotati
   co_return Status::Ok();
 }
 
+Task<Status> DryRunWriter::ChangePodStatus(cluster::PodName pod, cluster::PodStatusChange change) {
+  std::vector<std::string> conditions;
+  for (const model::PodCondition& condition : change.conditions)
+    conditions.push_back(condition.type + "=" + condition.status + " " + condition.reason);
+  log_.Info("dry run: a pod's status would have been changed",
+            {{"pod", pod.namespace_ + "/" + pod.name},
+             {"conditions", Join(conditions, ", ")},
+             {"nominated_node", change.nominated_node}});
+  co_return Status::Ok();
+}
+
 Task<Result<std::optional<std::string>>> DryRunWriter::WhereIs(cluster::PodName pod) {
   if (evicted_.contains(KeyOf(pod.namespace_, pod.name, pod.uid)))
     co_return std::optional<std::string>();

@@ -54,6 +54,11 @@ Task<Status> KubeWriter::Bind(cluster::PodName pod, std::string node,
   co_return Status(Code::kAborted, "the pod is on node " + now->spec.node_name);
 }
 
+Task<Status> KubeWriter::ChangePodStatus(cluster::PodName pod, cluster::PodStatusChange change) {
+  CO_TRY(const Answer answer, co_await Fenced(PodStatusRequest(pod, change), kObjectWriteTimeout));
+  co_return answer.Success() ? Status::Ok() : Refusal(answer);
+}
+
 Task<Result<std::string>> KubeWriter::CreateObject(cluster::ObjectName object, std::string json) {
   Request request;
   request.method = "POST";

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "wire/time_text.h"
+
 namespace coppice::kube {
 namespace {
 
@@ -66,6 +68,31 @@ Request BindingRequest(const cluster::PodName& pod, const std::string& node,
   request.path = ObjectPath({"v1", "pods", pod.namespace_, pod.name}) + "/binding";
   request.body = Dump(body);
   request.repeatable = false;
+  return request;
+}
+
+Request PodStatusRequest(const cluster::PodName& pod, const cluster::PodStatusChange& change) {
+  OrderedJson conditions = OrderedJson::array();
+  for (const model::PodCondition& condition : change.conditions) {
+    OrderedJson one = {{"type", condition.type},
+                       {"status", condition.status},
+                       {"reason", condition.reason},
+                       {"message", condition.message}};
+    if (condition.last_transition_time)
+      one["lastTransitionTime"] = wire::FormatRfc3339(condition.last_transition_time->at);
+    conditions.push_back(std::move(one));
+  }
+  OrderedJson status = OrderedJson::object();
+  if (!conditions.empty()) status["conditions"] = std::move(conditions);
+  if (!change.nominated_node.empty()) status["nominatedNodeName"] = change.nominated_node;
+  OrderedJson body = OrderedJson::object();
+  if (!pod.uid.empty()) body["metadata"] = {{"uid", pod.uid}};
+  body["status"] = std::move(status);
+  Request request;
+  request.method = "PATCH";
+  request.path = ObjectPath({"v1", "pods", pod.namespace_, pod.name}) + "/status";
+  request.content_type = "application/strategic-merge-patch+json";
+  request.body = Dump(body);
   return request;
 }
 

@@ -22,6 +22,9 @@ Request DeleteRequest(std::string path, const std::string& uid, int64_t grace_pe
 Request BindingRequest(const cluster::PodName& pod, const std::string& node,
                        const cluster::PodWriter::Annotations& annotations);
 
+// The status subresource, by a strategic merge: conditions of other types stay.
+Request PodStatusRequest(const cluster::PodName& pod, const cluster::PodStatusChange& change);
+
 // The object with the name and namespace that it is created under.
 Result<std::string> WithName(std::string_view object_json, const cluster::ObjectName& object);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/node_change.h"
 #include "model/selector.h"
 
 namespace coppice::sim {
@@ -13,16 +14,7 @@ Task<Status> Api::ChangeNode(std::string name, cluster::NodeChange change) {
     const Status refused = hooks.before_change(name);
     if (!refused.ok()) co_return refused;
   }
-  model::Node node = *found;
-  for (const model::Taint& taint : change.add_taints) {
-    std::erase_if(node.spec.taints, [&](const auto& t) { return t.key == taint.key; });
-    node.spec.taints.push_back(taint);
-  }
-  for (const std::string& key : change.remove_taints) {
-    std::erase_if(node.spec.taints, [&](const auto& taint) { return taint.key == key; });
-  }
-  if (change.unschedulable) node.spec.unschedulable = *change.unschedulable;
-  cluster_.UpsertNode(std::move(node));
+  cluster_.UpsertNode(cluster::Changed(*found, change));
   co_return Status::Ok();
 }
 
@@ -90,6 +82,20 @@ Task<Status> Api::Bind(cluster::PodName name, std::string node, Annotations anno
   model::Pod bound = *pod;
   for (auto& [key, value] : annotations) bound.metadata.annotations[key] = std::move(value);
   cluster_.Bind(bound, node);
+  co_return Status::Ok();
+}
+
+Task<Status> Api::ChangePodStatus(cluster::PodName name, cluster::PodStatusChange change) {
+  CO_TRY(const cluster::LivePod pod, Find(name));
+  model::Pod changed = *pod;
+  for (model::PodCondition& condition : change.conditions) {
+    auto& all = changed.status.conditions;
+    const auto same = std::ranges::find(all, condition.type, &model::PodCondition::type);
+    if (same != all.end()) all.erase(same);
+    all.push_back(std::move(condition));
+  }
+  if (!change.nominated_node.empty()) changed.status.nominated_node_name = change.nominated_node;
+  cluster_.UpdatePod(std::move(changed));
   co_return Status::Ok();
 }
 

@@ -34,6 +34,7 @@ class Api final : public cluster::Writer {
   Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;
   Task<Status> DeletePod(cluster::PodName pod, int64_t grace_period_seconds) override;
   Task<Status> Bind(cluster::PodName pod, std::string node, Annotations annotations) override;
+  Task<Status> ChangePodStatus(cluster::PodName pod, cluster::PodStatusChange change) override;
   Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
   Task<Result<std::vector<cluster::LivePod>>> PodsOn(std::string node) override;
   Task<Result<cluster::LiveNode>> NodeNow(std::string node) override;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ class CountingCloud final : public cloud::Cloud {
     return behind_.Extra(group);
   }
   std::string GpuLabel() const override { return behind_.GpuLabel(); }
+  std::string IdPrefix() const override { return behind_.IdPrefix(); }
+  std::optional<cloud::FlavorGrid> Grid() const override { return behind_.Grid(); }
 
  private:
   cloud::Cloud& behind_;

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <thread>
 
 #include "app/commands/commands.h"
 #include "app/commands/run_account.h"
+#include "app/commands/terminal.h"
+#include "app/dashboard.h"
+#include "app/model_steering.h"
+#include "cloud/group_limits.h"
 #include "provider/open_cloud.h"
 #include "provider/provider_config.h"
 #include "sim/load.h"
@@ -62,49 +65,22 @@ Result<provider::ProviderConfig> Configure(const ModelCommand& command) {
     return InvalidArgument("a model cluster runs on the simulated cloud only, and " +
                            command.flags.cloud_config + " says kind: " + config->cloud_kind);
   }
-  // --nodes=min:max:name, as everywhere.
-  for (const std::string& limits : command.flags.nodes) {
-    const std::vector<std::string> parts = Split(limits, ':');
-    const auto group = std::ranges::find(config->groups, parts.size() == 3 ? parts[2] : "",
-                                         &cloud::GroupConfig::name);
-    if (group == config->groups.end()) {
-      std::vector<std::string> names;
-      for (const auto& known : config->groups) names.push_back(known.name);
-      return InvalidArgument("--nodes=" + limits + ": write min:max:name, with one of " +
-                             Join(names, ", "));
-    }
-    group->min_size = std::atoi(parts[0].c_str());
-    group->max_size = std::atoi(parts[1].c_str());
-  }
+  // The model is a cluster of its own, whatever the file is for.
+  for (cloud::GroupConfig& group : config->groups) group.tags.erase(cloud::kClusterTag);
+  TRY(cloud::LimitGroups(command.flags.nodes, config->groups));
   return config;
 }
 
-// Waits until it is time for the next step; at once when interrupted.
-class Pace {
- public:
-  Pace(double speed, const Clock& clock)
-      : speed_(speed),
-
-        start_(clock.Now()),
-        real_start_(std::chrono::steady_clock::now()) {}
-
-  void operator()(TimePoint next) const {
-    if (speed_ <= 0) return;
-    const auto real = real_start_ + std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        (next - start_) / speed_);
-    // In slices: a signal does not wake this thread for sure.
-    while (interrupted == 0 && std::chrono::steady_clock::now() < real) {
-      const auto left = real - std::chrono::steady_clock::now();
-      std::this_thread::sleep_for(
-          std::min<std::chrono::nanoseconds>(left, std::chrono::milliseconds(50)));
-    }
-  }
-
- private:
-  double speed_;
-  TimePoint start_;
-  std::chrono::steady_clock::time_point real_start_;
-};
+Result<std::unique_ptr<Dashboard>> OpenDashboard(const ModelCommand& command,
+                                                 const Plugins& plugins, ModelSteering& steering) {
+  return Dashboard::Open(
+      {.options = command.web,
+       .flags = command.flags,
+       .plugins = plugins,
+       .decide = [&](Dashboard::WithWorld errand) { steering.Post(std::move(errand)); },
+       .control_state = [&] { return steering.Json(); },
+       .control = [&](const web::Control& control) { steering.Set(control); }});
+}
 
 Status Play(const ModelCommand& command, Plugins& plugins) {
   FakeClock clock{TimePoint(kStart)};
@@ -127,37 +103,52 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
       TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
   }
   sim::Load load(*model, sim::DefaultLoad(), command.seed);
-  RunAccount account(*model, [](const std::string& line) {
-    std::printf("%s\n", line.c_str());
+  const TerminalLook look = LookOf(STDOUT_FILENO, std::getenv("NO_COLOR"), std::getenv("TERM"));
+  RunAccount account(*model, [look](const std::string& line) {
+    std::printf("%s\n", Shown(line, look).c_str());
     std::fflush(stdout);
   });
   model->api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
-  const Pace pace(speed, clock);
-  const auto host = TRY(whatif::ModelHost::Create({.model = *model,
-                                                   .clock = clock,
-                                                   .plugins = plugins,
-                                                   .flags = command.flags,
-                                                   .seed = command.seed,
-                                                   .log = log,
-                                                   .metrics = metrics,
-                                                   .pace = pace}));
+  ModelSteering steering(speed);
+  const auto stopped = [] { return interrupted != 0; };
+  const auto host = TRY(whatif::ModelHost::Create(
+      {.model = *model,
+       .clock = clock,
+       .plugins = plugins,
+       .flags = command.flags,
+       .seed = command.seed,
+       .log = log,
+       .metrics = metrics,
+       .pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); }}));
+  const auto dashboard = TRY(OpenDashboard(command, plugins, steering));
+  steering.meanwhile = [&] {
+    if (!dashboard) return;
+    for (const Dashboard::WithWorld& errand : steering.TakeErrands())
+      errand(&host->world(), &host->groups(), clock.Now());
+    dashboard->LookIfDue(host->world(), host->groups(), clock.Now());
+  };
 
   std::printf(
       "A model cluster on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a summary.\n"
-      "  + bought   - removed   . waits   ! went wrong\n\n",
+      "  + bought   * joined   - removed   . waits   ! went wrong\n\n",
       speed > 0 ? fmt::format("{}x as fast as life", speed).c_str() : "as fast as it goes",
       static_cast<unsigned long long>(command.seed));
+  if (dashboard) std::printf("Dashboard: %s\n\n", dashboard->url().c_str());
   std::fflush(stdout);
   const auto real_start = std::chrono::steady_clock::now();
   const TimePoint start = clock.Now();
   const TimePoint end = Later(start, lasts);
   TimePoint next_table =
-      command.table > Duration::zero() ? start + command.table : TimePoint::max();
+      command.table > Duration::zero() ? start : TimePoint::max();  // the first at once
   load.Start();
   host->AdvanceTo(start);
   whatif::ModelLoop loop(*host, *model, clock, command.flags);
-  while (const auto pass = loop.Next(end, [] { return interrupted != 0; })) {
+  while (const auto pass = loop.Next(end, stopped)) {
     account.Tell(*pass);
+    if (dashboard) {
+      dashboard->PassEnded(pass, host->last_pass_took());
+      steering.meanwhile();
+    }
     if (clock.Now() >= next_table) {
       account.Table(*pass);
       next_table += command.table;

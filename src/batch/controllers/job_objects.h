@@ -1,0 +1,29 @@
+// What a Volcano Job is made into: pods by its templates, and the group that they start as.
+//
+// Pure.
+
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "batch/controllers/volcano_job.h"
+
+namespace coppice::batch {
+
+inline constexpr std::string_view kJobNameKey = "volcano.sh/job-name";
+inline constexpr std::string_view kJobVersionKey = "volcano.sh/job-version";
+inline constexpr std::string_view kTaskIndexKey = "volcano.sh/task-index";
+
+std::string GroupNameOf(const VolcanoJob& job);
+std::string PodNameOf(const VolcanoJob& job, const JobTask& task, int32_t index);
+
+// JSON of a PodGroup.
+std::string GroupOfJob(const VolcanoJob& job);
+// JSON of the Service under which its pods know each other (upstream's plug-in svc).
+std::string ServiceOfJob(const VolcanoJob& job);
+bool HasJobPlugin(const VolcanoJob& job, std::string_view name);
+// JSON of a Pod. A failure: the template is none.
+Result<std::string> PodOfJob(const VolcanoJob& job, const JobTask& task, int32_t index);
+
+}  // namespace coppice::batch

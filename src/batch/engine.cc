@@ -1,0 +1,264 @@
+#include "batch/engine.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/on_worker.h"
+#include "batch/actions.h"
+#include "batch/source.h"
+
+namespace coppice::batch {
+namespace {
+
+bool HasPlugin(const Conf& conf, std::string_view name) {
+  return std::ranges::any_of(conf.tiers, [&](const Tier& tier) {
+    return std::ranges::any_of(tier.plugins,
+                               [&](const PluginOption& option) { return option.name == name; });
+  });
+}
+
+bool AsksOutside(const Conf& conf) {
+  return HasPlugin(conf, "extender") || (conf.extenders && !conf.extenders->is_null());
+}
+
+// What was said against a group in this session; the last word counts.
+std::map<std::string, const std::string*> ReasonsIn(const Outcome& outcome) {
+  std::map<std::string, const std::string*> reasons;
+  for (const Outcome::EventNote& note : outcome.events) {
+    if (note.kind == "PodGroup" && note.reason == "Unschedulable")
+      reasons[note.namespace_ + "/" + note.name] = &note.message;
+  }
+  return reasons;
+}
+
+}  // namespace
+
+Engine::Engine(Parts parts)
+    : parts_(std::move(parts)),
+      volumes_({parts_.world, parts_.writer, parts_.executor, parts_.options.volume_limit}),
+      statuses_({parts_.world, own_, parts_.writer, parts_.executor, parts_.log}),
+      binder_({parts_.world, own_, parts_.writer, parts_.executor, parts_.rng, parts_.log, volumes_,
+               [this](const cluster::PodPtr& pod, const Status& status, Duration took) {
+                 BindingEnded(pod, status, took);
+               }}),
+      leavers_({own_, parts_.writer, parts_.executor, parts_.rng, parts_.log,
+                [this](const Status& status) {
+                  if (!status.ok()) Wake();
+                }}),
+      ended_(parts_.executor.clock().Now()) {
+  own_.Follow(parts_.world);
+}
+
+TimePoint Engine::Due() const {
+  if (!began_) return ended_;
+  const TimePoint by_period = Later(ended_, parts_.options.schedule_period);
+  if (parts_.options.session.upstream_exact) return by_period;
+  TimePoint due = by_period;
+  if (changed_) {
+    due = std::min(due, std::max(Later(*changed_, parts_.options.gather),
+                                 Later(*began_, parts_.options.shortest_gap)));
+  }
+  return due;
+}
+
+bool Engine::Changed(TimePoint now) {
+  if (changed_) return false;
+  changed_ = now;
+  return true;
+}
+
+void Engine::Wake() const {
+  if (parts_.wake) parts_.wake();
+}
+
+std::string Engine::NewSessionUid() {
+  const uint64_t high = parts_.rng.Next();
+  const uint64_t low = parts_.rng.Next();
+  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", high >> 32, high >> 16 & 0xffff,
+                     high & 0xfff, 0x8000 | (low >> 48 & 0x3fff), low & 0xffffffffffff);
+}
+
+bool Engine::BelongsElsewhere(const Conf& conf, const SessionInput& input) const {
+  if (parts_.workers == nullptr) return false;
+  if (AsksOutside(conf)) return true;
+  size_t unplaced = 0;
+  for (const SessionInput::PodEntry& pod : input.pods)
+    unplaced += pod.object->spec.node_name.empty();
+  return unplaced > parts_.options.most_tasks_here;
+}
+
+std::vector<WaitingJob> Engine::WaitingIn(const Session& session) {
+  std::vector<WaitingJob> waiting;
+  for (const Job* job : session.jobs()) {
+    if (job->counts.of(TaskStatus::kPending) == 0) continue;
+    WaitingJob one{.id = job->id,
+                   .group = std::make_shared<const model::PodGroup>(job->group),
+                   .queue = job->queue_name,
+                   .priority = job->priority,
+                   .admitted = !job->IsPending(),
+                   .ready = job->IsReady(),
+                   .min_available = job->min_available,
+                   .placed = job->counts.Ready() + job->counts.Waiting()};
+    for (const Task* task : job->tasks) {
+      if (task->status != TaskStatus::kPending || task->gated) continue;
+      one.tasks.push_back({task->pod, std::string(task->role)});
+    }
+    if (one.tasks.empty()) continue;
+    one.why = job->FitErrorText();
+    waiting.push_back(std::move(one));
+  }
+  return waiting;
+}
+
+Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input) {
+  const Clock& clock = parts_.executor.clock();
+  Ran ran;
+  const TimePoint began = clock.Now();
+  cluster::Snapshot& snapshot = own_.snapshot();
+  // A node that somebody hopes for is not one that it has.
+  const cluster::ScopedFork fork(snapshot);
+  for (const SessionInput::PodEntry& pod : input.pods) {
+    if (pod.object->spec.node_name.empty() && pod.index != cluster::kNone &&
+        snapshot.node_of(pod.index) != cluster::kNone) {
+      snapshot.Unplace(pod.index);
+    }
+  }
+  auto session = Session::Open(conf, parts_.options.session, parts_.plugins, parts_.filters,
+                               snapshot, std::move(input));
+  if (!session.ok()) {
+    ran.status = session.status();
+    return ran;
+  }
+  ran.times.opened = clock.Now() - began;
+  for (const std::string& action : conf.actions) {
+    if ((*session)->failed()) break;
+    const TimePoint start = clock.Now();
+    RunAction(action, **session);
+    ran.times.actions.emplace_back(action, clock.Now() - start);
+  }
+  ran.waiting = WaitingIn(**session);
+  ran.outcome = (*session)->Close();
+  ran.status = ran.outcome.failure;
+  const auto reasons = ReasonsIn(ran.outcome);
+  for (WaitingJob& job : ran.waiting) {
+    if (const auto reason = reasons.find(job.id); reason != reasons.end())
+      job.why = *reason->second;
+  }
+  ran.times.whole = clock.Now() - began;
+  return ran;
+}
+
+coppice::Task<std::shared_ptr<const report::SessionReport>> Engine::Pass(TimePoint now) {
+  auto report = std::make_shared<report::SessionReport>();
+  report->began = now;
+  began_ = now;
+  changed_.reset();
+  parts_.conf.Look(now);
+  const Conf conf = parts_.conf.conf();
+  binder_.Settle(now);
+  leavers_.Settle(now);
+  statuses_.Settle(now);
+  report->uid = NewSessionUid();
+  SourceOptions source{.scheduler_names = parts_.options.session.scheduler_names};
+  source.hidden = [this, now](const model::Pod& pod) { return binder_.HeldBack(pod, now); };
+  SessionInput input = InputFrom(own_, source, report->uid, now);
+  report->nodes = input.nodes.size();
+  report->pods = input.pods.size();
+  Ran ran;
+  own_.Hold();
+  if (BelongsElsewhere(conf, input)) {
+    const std::function<void()> work = [&] { ran = RunSession(conf, std::move(input)); };
+    const Status taken = co_await OnWorker(*parts_.workers, parts_.executor, work);
+    if (!taken.ok()) ran.status = taken;
+  } else {
+    ran = RunSession(conf, std::move(input));
+  }
+  own_.ApplyHeld();
+  const TimePoint done = parts_.executor.clock().Now();
+  if (!ran.status.ok()) {
+    report->error = ran.status.message();
+    parts_.log.Error("the session failed", {{"error", ran.status}});
+  } else {
+    Act(ran, *report, done);
+  }
+  ended_ = parts_.executor.clock().Now();
+  report->took = ended_ - now;
+  if (parts_.metrics != nullptr) {
+    parts_.metrics->SessionEnded(ran.outcome, ran.times, ran.waiting);
+    parts_.metrics->Queues(own_);
+  }
+  if (ran.status.ok() && parts_.waiting != nullptr)
+    parts_.waiting->SessionEnded(ran.waiting, ended_);
+  co_return report;
+}
+
+void Engine::Act(Ran& ran, report::SessionReport& report, TimePoint now) {
+  const bool by_budget = parts_.options.evict_by_budget || HasPlugin(parts_.conf.conf(), "pdb");
+  for (const Outcome::Eviction& eviction : ran.outcome.evictions) {
+    const Status begun = leavers_.Begin(eviction, by_budget, now);
+    if (begun.ok()) {
+      report.evictions.push_back({eviction.pod.key(), eviction.reason});
+      parts_.log.Info("a pod is evicted", {{"pod", eviction.pod.key()}, {"why", eviction.reason}});
+    } else {
+      report.refused.push_back({eviction.pod.key(), begun.message()});
+    }
+  }
+  for (const Outcome::Bind& bind : ran.outcome.binds) {
+    const Status begun = binder_.Begin(bind, now);
+    if (begun.ok()) {
+      report.placements.push_back({bind.pod.key(), bind.node});
+      parts_.log.Debug("a pod is bound", {{"pod", bind.pod.key()}, {"node", bind.node}});
+    } else {
+      report.refused.push_back({bind.pod.key(), begun.message()});
+      parts_.log.Info("a placement is not carried out",
+                      {{"pod", bind.pod.key()}, {"node", bind.node}, {"why", begun.message()}});
+    }
+  }
+  statuses_.Put(ran.outcome, now);
+  for (const Outcome::GroupStatus& group : ran.outcome.groups)
+    report.groups.push_back(
+        {group.namespace_ + "/" + group.name, group.status.phase, group.changed});
+  for (const WaitingJob& job : ran.waiting) {
+    report.waiting.push_back({.job = job.id,
+                              .queue = job.queue,
+                              .admitted = job.admitted,
+                              .min_available = job.min_available,
+                              .placed = job.placed,
+                              .pods = job.tasks.size(),
+                              .why = job.why});
+  }
+  // What was decided changes what the next one sees: a group whose pods are bound runs.
+  if (!report.placements.empty()) Changed(now);
+}
+
+void Engine::BindingEnded(const cluster::PodPtr& pod, const Status& status, Duration took) {
+  const TimePoint now = parts_.executor.clock().Now();
+  const model::ObjectMeta& meta = pod->metadata;
+  if (parts_.metrics != nullptr) {
+    parts_.metrics->BindingEnded(status, took);
+    if (status.ok()) parts_.metrics->TaskReached("Bound", *pod, now);
+  }
+  if (status.ok()) {
+    const cluster::PodPtr shown = own_.FindPod(meta.namespace_, meta.name);
+    const std::string node = shown == nullptr ? "" : shown->spec.node_name;
+    statuses_.Tell({.kind = "Pod",
+                    .namespace_ = meta.namespace_,
+                    .name = meta.name,
+                    .uid = meta.uid,
+                    .type = "Normal",
+                    .reason = "Scheduled",
+                    .text = fmt::format("Successfully assigned {}/{} to {}", meta.namespace_,
+                                        meta.name, node)},
+                   now);
+    return;
+  }
+  parts_.log.Warning("a pod could not be bound",
+                     {{"pod", meta.namespace_ + "/" + meta.name}, {"error", status}});
+  if (status.code() != Code::kNotFound) statuses_.BindFailed(*pod, status, now);
+  if (Changed(now)) Wake();
+}
+
+}  // namespace coppice::batch

@@ -1,0 +1,114 @@
+// Engine: the batch scheduler on a cluster. Sessions when something has changed; what they decide is
+// looked at once more and then done: pods bound, others told to go, statuses written.
+//
+// It plans on a World of its own that follows the one that all engines share: a session may then ask
+// an extender, or take long, while others have their turn. Nothing of it is open while the thread is
+// given up: a session runs in one piece, here or on a worker, its World held.
+//
+// Bindings, evictions and status writes go on between sessions (binder.h, leavers.h, statuses.h).
+// Whatever is under way when the process ends is found again by the next one: a pod is bound or is
+// not, and the API server binds none twice.
+//
+// Decision thread.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/executor.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "batch/binder.h"
+#include "batch/conf_file.h"
+#include "batch/leavers.h"
+#include "batch/scheduler_metrics.h"
+#include "batch/session.h"
+#include "batch/statuses.h"
+#include "batch/volumes.h"
+#include "batch/waiting_jobs.h"
+#include "cluster/world.h"
+#include "cluster/writer.h"
+#include "report/session_report.h"
+
+namespace coppice::batch {
+
+struct EngineOptions {
+  Options session;
+  Duration schedule_period = std::chrono::seconds(1);  // without news; after the end of the last
+  Duration shortest_gap = std::chrono::milliseconds(100);  // between two beginnings
+  Duration gather =
+      std::chrono::milliseconds(10);  // after the first news, so that more of it comes
+  // A session with more pods to place than this is not run on the decision thread.
+  size_t most_tasks_here = 2'000;
+  Duration volume_limit = std::chrono::seconds(600);
+  // Evictions are held against budgets even if the configuration has no plug-in `pdb`.
+  bool evict_by_budget = false;
+};
+
+class Engine {
+ public:
+  struct Parts {
+    EngineOptions options;
+    cluster::World& world;
+    cluster::Writer& writer;
+    Executor& executor;
+    Workers* workers = nullptr;  // null: every session runs on the decision thread
+    Rng& rng;
+    const PluginRegistry& plugins;
+    const fit::FilterRegistry& filters;
+    ConfFile& conf;
+    const Log& log;
+    SchedulerMetrics* metrics = nullptr;
+    // Who is told of jobs without a place (waiting_jobs.h). Null: nobody. Outlives the engine.
+    WaitingJobs* waiting = nullptr;
+    // Due() may be earlier than before. Null: nobody waits for that.
+    std::function<void()> wake = nullptr;
+  };
+  explicit Engine(Parts parts);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  TimePoint Due() const;
+  // Something that sessions look at has changed. True if that hastens Due().
+  bool Changed(TimePoint now);
+  // One session, and what comes of it set going.
+  coppice::Task<std::shared_ptr<const report::SessionReport>> Pass(TimePoint now);
+
+  // With all that has been decided and the watch has not shown yet.
+  const cluster::World& world() const { return own_; }
+  size_t under_way() const {
+    return binder_.under_way() + leavers_.under_way() + statuses_.under_way();
+  }
+  size_t assumed() const { return binder_.assumed(); }
+
+ private:
+  struct Ran {
+    Status status;
+    Outcome outcome;
+    std::vector<WaitingJob> waiting;
+    SessionTimes times;
+  };
+  // On any thread, our World held.
+  Ran RunSession(const Conf& conf, SessionInput input);
+  static std::vector<WaitingJob> WaitingIn(const Session& session);
+  bool BelongsElsewhere(const Conf& conf, const SessionInput& input) const;
+  std::string NewSessionUid();
+  void Act(Ran& ran, report::SessionReport& report, TimePoint now);
+  void BindingEnded(const cluster::PodPtr& pod, const Status& status, Duration took);
+  void Wake() const;
+
+  const Parts parts_;
+  cluster::World own_;
+  Volumes volumes_;
+  Statuses statuses_;
+  Binder binder_;
+  Leavers leavers_;
+  std::optional<TimePoint> began_;
+  TimePoint ended_;
+  std::optional<TimePoint> changed_;  // the first news that no session has seen
+};
+
+}  // namespace coppice::batch

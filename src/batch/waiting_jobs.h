@@ -1,0 +1,45 @@
+// WaitingJobs: who is told, after every session, which jobs found no place, and why. This is where
+// somebody who can buy machines comes in: what a job lacks is in the value, whole.
+//
+// What is being made room for (a task that waits for pods that were told to go) is not among it.
+// Decision thread.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "cluster/world.h"
+#include "model/batch.h"
+
+namespace coppice::batch {
+
+struct WaitingJob {
+  std::string id;  // "namespace/name"
+  std::shared_ptr<const model::PodGroup> group;
+  std::string queue;
+  int32_t priority = 0;
+  bool admitted = false;  // else its queue holds it back
+  bool ready = false;     // has its minimum; what waits is beyond that
+  int32_t min_available = 0;
+  int32_t placed = 0;  // of its tasks, those that count towards the minimum already
+
+  struct Task {
+    cluster::PodPtr pod;
+    std::string role;
+  };
+  std::vector<Task> tasks;  // without a place, by uid; not those with a scheduling gate
+  std::string why;          // what the session had against it, in one text
+};
+
+class WaitingJobs {
+ public:
+  virtual ~WaitingJobs() = default;
+  // By id. Empty after a session in which everything found a place.
+  virtual void SessionEnded(const std::vector<WaitingJob>& jobs, TimePoint now) = 0;
+};
+
+}  // namespace coppice::batch

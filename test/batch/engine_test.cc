@@ -1,0 +1,278 @@
+#include "batch/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "test/batch/batch_cluster.h"
+
+namespace coppice {
+namespace {
+
+using namespace std::chrono_literals;
+using test::BatchCluster;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::string_view kPlain = R"(actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+)";
+
+// What must hold whatever happens.
+void ExpectNobodyTwiceAndNothingOverfull(const BatchCluster& cluster) {
+  std::map<std::string, std::string> node_of;
+  for (const std::string& binding : cluster.bindings) {
+    const std::string pod = binding.substr(0, binding.find(" -> "));
+    EXPECT_TRUE(node_of.emplace(pod, binding).second) << pod << " was bound twice";
+  }
+  std::map<std::string, double> used;
+  for (const auto& [key, pod] : cluster.pods) {
+    if (!pod.spec.node_name.empty()) used[pod.spec.node_name] += batch::PodRequest(pod).cpu;
+  }
+  cluster.seen->ForEachNode([&](const cluster::NodePtr& node) {
+    EXPECT_LE(used[node->metadata.name], batch::Resource::From(node->status.allocatable).cpu + 0.1)
+        << node->metadata.name;
+  });
+}
+
+TEST(BatchEngine, StartsAGangWholeAndSaysSo) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  cluster.Node("b", "4");
+  cluster.Gang("gang", 4, "2");
+  cluster.Start(kPlain);
+  cluster.Run(500ms);
+  EXPECT_EQ(cluster.Bound("gang"), 4);
+  cluster.Run(5s);
+  EXPECT_EQ(cluster.PhaseOf("gang"), "Running");
+  EXPECT_EQ(cluster.engine->assumed(), 0u);
+  EXPECT_EQ(cluster.engine->under_way(), 0u);
+  ExpectNobodyTwiceAndNothingOverfull(cluster);
+}
+
+TEST(BatchEngine, AGangThatDoesNotFitStartsNobodyAndIsHandedToWhoeverBuys) {
+  struct Keeps final : batch::WaitingJobs {
+    void SessionEnded(const std::vector<batch::WaitingJob>& jobs, TimePoint) override {
+      last = jobs;
+    }
+    std::vector<batch::WaitingJob> last;
+  } keeps;
+  BatchCluster cluster;
+  cluster.waiting = &keeps;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  cluster.Gang("gang", 4, "2");
+  cluster.Start(kPlain);
+  cluster.Run(3s);
+  EXPECT_THAT(cluster.bindings, IsEmpty());
+  ASSERT_THAT(keeps.last, SizeIs(1));
+  EXPECT_EQ(keeps.last[0].id, "ns/gang");
+  EXPECT_TRUE(keeps.last[0].admitted);
+  EXPECT_THAT(keeps.last[0].tasks, SizeIs(4));
+  EXPECT_NE(keeps.last[0].why.find("Insufficient cpu"), std::string::npos) << keeps.last[0].why;
+  cluster.Node("b", "4");
+  cluster.Run(2s);
+  EXPECT_EQ(cluster.Bound("gang"), 4);
+  cluster.Run(2s);
+  EXPECT_THAT(keeps.last, IsEmpty());
+}
+
+TEST(BatchEngine, NewsAreActedOnWithinATenthOfASecondAndNotMoreOften) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "64");
+  cluster.Start(kPlain);
+  cluster.Run(10s);
+  const size_t quiet = cluster.reports.size();
+  EXPECT_LE(quiet, 12u);  // one a second
+  cluster.Gang("gang", 1, "1");
+  cluster.Run(150ms);
+  EXPECT_EQ(cluster.Bound("gang"), 1);
+  for (int i = 0; i < 200; ++i) {
+    cluster.Gang("g" + std::to_string(i), 1, "10m");
+    cluster.Run(5ms);
+  }
+  EXPECT_LE(cluster.reports.size(), quiet + 15);
+}
+
+TEST(BatchEngine, ABindingThatIsRefusedIsForgottenAndTriedAgainLater) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  cluster.Gang("gang", 2, "1");
+  int refusals = 2;
+  cluster.before_bind = [&](const cluster::PodName& pod) {
+    if (pod.name != "gang-w-1" || refusals == 0) return Status::Ok();
+    --refusals;
+    return PermissionDenied("an admission hook says no");
+  };
+  cluster.Start(kPlain);
+  cluster.Run(500ms);
+  EXPECT_EQ(cluster.NodeOf("gang-w-1"), "");
+  const auto& conditions = cluster.pods.at("ns/gang-w-1").status.conditions;
+  ASSERT_THAT(conditions, SizeIs(1));
+  EXPECT_EQ(conditions[0].reason, "SchedulerError");
+  cluster.Run(10s);
+  EXPECT_EQ(cluster.Bound("gang"), 2);
+  ExpectNobodyTwiceAndNothingOverfull(cluster);
+}
+
+TEST(BatchEngine, AnAnswerThatIsLostDoesNotBindTwiceNorGiveTheRoomAway) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "2");
+  cluster.watch_delay = 300ms;
+  cluster.Gang("gang", 2, "1");
+  cluster.Gang("other", 2, "1");
+  cluster.answer_of_bind_is_lost = true;
+  cluster.Start(kPlain);
+  cluster.Run(350ms);
+  cluster.answer_of_bind_is_lost = false;
+  cluster.Run(10s);
+  EXPECT_EQ(cluster.Bound("gang") + cluster.Bound("other"), 2);
+  ExpectNobodyTwiceAndNothingOverfull(cluster);
+}
+
+TEST(BatchEngine, WhileTheApiServerIsAwayNothingIsLostAndNothingIsGivenAway) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  cluster.Gang("gang", 4, "1");
+  cluster.Start(kPlain);
+  cluster.Run(20ms);
+  cluster.away = true;
+  cluster.Run(60s);
+  cluster.Gang("late", 4, "1");
+  cluster.Run(5s);
+  EXPECT_THAT(cluster.bindings, IsEmpty());
+  EXPECT_EQ(cluster.engine->assumed(), 4u);
+  cluster.away = false;
+  cluster.Run(30s);
+  EXPECT_EQ(cluster.Bound("gang"), 4);
+  EXPECT_EQ(cluster.Bound("late"), 0);
+  EXPECT_EQ(cluster.PhaseOf("gang"), "Running");
+  ExpectNobodyTwiceAndNothingOverfull(cluster);
+}
+
+TEST(BatchEngine, AProcessThatDiesWhileItBindsIsFollowedByOneThatGoesOn) {
+  for (int bound_before = 0; bound_before <= 8; ++bound_before) {
+    BatchCluster cluster;
+    cluster.Queue("default");
+    for (const char* node : {"a", "b", "c", "d"}) cluster.Node(node, "2");
+    cluster.Gang("gang", 8, "1");
+    int left = bound_before;
+    cluster.before_bind = [&](const cluster::PodName&) {
+      return left-- > 0 ? Status::Ok() : Unavailable("it dies here");
+    };
+    cluster.Start(kPlain);
+    cluster.Run(100ms);
+    cluster.Kill();
+    EXPECT_EQ(cluster.Bound("gang"), bound_before);
+    cluster.before_bind = nullptr;
+    cluster.Start(kPlain);
+    cluster.Run(30s);
+    EXPECT_EQ(cluster.Bound("gang"), 8) << bound_before;
+    ExpectNobodyTwiceAndNothingOverfull(cluster);
+  }
+}
+
+TEST(BatchEngine, APodThatIsGoneWhenItsTurnComesIsNotBroughtBack) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  cluster.watch_delay = 50ms;
+  cluster.Gang("gang", 1, "1");
+  cluster.Start(kPlain);
+  cluster.Run(60ms);
+  cluster.RemovePod("ns/gang-w-0");
+  cluster.Run(5s);
+  EXPECT_THAT(cluster.engine->world().Pods(), IsEmpty());
+  EXPECT_EQ(cluster.engine->assumed(), 0u);
+}
+
+TEST(BatchEngine, ALongSessionRunsElsewhere) {
+  class Counts final : public Workers {
+   public:
+    Status Submit(std::function<void()> work) override {
+      ++calls;
+      work();
+      return Status::Ok();
+    }
+    int calls = 0;
+  } workers;
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "64");
+  cluster.Gang("gang", 4, "1");
+  cluster.Start(kPlain, {.most_tasks_here = 3}, &workers);
+  cluster.Run(1s);
+  EXPECT_EQ(cluster.Bound("gang"), 4);
+  EXPECT_EQ(workers.calls, 1);
+}
+
+constexpr std::string_view kPreempts = R"(actions: "enqueue, allocate, preempt, reclaim, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+)";
+
+TEST(BatchEngine, WhoHasToGoIsToldOnceAndTheNewcomerGetsTheRoom) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  auto high = std::make_shared<model::PriorityClass>();
+  high->metadata.name = "high";
+  high->value = 100;
+  cluster.seen->Upsert<model::PriorityClass>(high);
+  cluster.Gang("low", 4, "1", "default", 1);
+  cluster.Start(kPreempts);
+  cluster.Run(5s);
+  ASSERT_EQ(cluster.Bound("low"), 4);
+  cluster.Group("urgent", 2, "default", "", "high");
+  cluster.Pod("urgent-w-0", "urgent", "1", 100);
+  cluster.Pod("urgent-w-1", "urgent", "1", 100);
+  cluster.Run(10s);
+  EXPECT_EQ(cluster.Bound("urgent"), 2);
+  EXPECT_THAT(std::set<std::string>(cluster.deleted.begin(), cluster.deleted.end()), SizeIs(2));
+  EXPECT_THAT(cluster.deleted, SizeIs(2));
+  ExpectNobodyTwiceAndNothingOverfull(cluster);
+}
+
+TEST(BatchEngine, TwoQueuesShareByWeightAndTakeBackWhatIsTheirs) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Queue("one", 1);
+  cluster.Queue("three", 3);
+  cluster.Node("a", "8");
+  cluster.Gang("first", 8, "1", "one", 1);
+  cluster.Start(kPreempts);
+  cluster.Run(5s);
+  EXPECT_EQ(cluster.Bound("first"), 8);
+  cluster.Gang("second", 8, "1", "three", 1);
+  cluster.Run(30s);
+  EXPECT_EQ(cluster.Bound("first"), 2);
+  EXPECT_EQ(cluster.Bound("second"), 6);
+  ExpectNobodyTwiceAndNothingOverfull(cluster);
+}
+
+}  // namespace
+}  // namespace coppice
