@@ -36,10 +36,14 @@ void Autoscaler::WorkEnded() {
 bool Autoscaler::Told(const host::Event& event, TimePoint now) {
   using Kind = host::Event::Kind;
   switch (event.kind) {
-    case Kind::kPodWaits: return trigger_.PodSeen(*event.pod, now);
-    case Kind::kPodGone: return trigger_.PodGone(now);
-    case Kind::kNodesChanged: return trigger_.NodesChanged(now);
-    default: return false;  // of none of our kinds
+    case Kind::kPodWaits:
+      return trigger_.PodSeen(*event.pod, now);
+    case Kind::kPodGone:
+      return trigger_.PodGone(now);
+    case Kind::kNodesChanged:
+      return trigger_.NodesChanged(now);
+    default:
+      return false;  // of none of our kinds
   }
 }
 

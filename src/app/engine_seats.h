@@ -17,7 +17,7 @@ struct RunSettings {
   autoscale::FlagValues flags;  // of the process, and of node groups
   bool node_groups = true;
   std::optional<provision::Settings> node_pools = std::nullopt;  // absent: there are none
-  std::optional<batch::SchedulerFlags> batch = std::nullopt;  // absent: nobody schedules
+  std::optional<batch::SchedulerFlags> batch = std::nullopt;     // absent: nobody schedules
 };
 
 // In the order in which those that are due together take their turns.

@@ -27,7 +27,7 @@ struct ModelCommand {
   autoscale::FlagValues flags;
   std::optional<provision::Settings> node_pools;  // absent: node groups alone
   bool node_groups = true;                        // false: --node-groups=false
-  std::optional<batch::SchedulerFlags> batch;  // --batch
+  std::optional<batch::SchedulerFlags> batch;     // --batch
   DashboardOptions web;
 };
 // The autoscaler on a model cluster.

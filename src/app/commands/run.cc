@@ -65,9 +65,10 @@ void AddEngineFlags(FlagSet& set, Asked& asked, ModelCommand& command) {
               "Karpenter's model (docs/node-pools.md), beside the node groups of the cloud's file "
               "or, if it has none, instead of them; on a model cluster, too.");
   set.AddBool("node-groups", command.node_groups, "False: no node groups, with --node-pools.");
-  set.AddBool("batch", asked.batch,
-              "The batch scheduler on a real cluster (docs/batch.md): beside node groups if a cloud "
-              "provider is named, else alone.");
+  set.AddBool(
+      "batch", asked.batch,
+      "The batch scheduler on a real cluster (docs/batch.md): beside node groups if a cloud "
+      "provider is named, else alone.");
 }
 
 bool AsksFor(const std::vector<std::string>& args, const std::string& flag) {
