@@ -45,8 +45,8 @@ TimePoint EvictionQueue::Want(const Wanted& wanted) {
   }
   TimePoint again = later;
   if (entry.deadline) {
-    again = std::min(again, Later(*entry.deadline - std::chrono::seconds(GraceOf(*wanted.pod)),
-                                  Duration(1)));
+    again = std::min(
+        again, Later(*entry.deadline - std::chrono::seconds(GraceOf(*wanted.pod)), Duration(1)));
   }
   const bool ending = wanted.pod->metadata.deletion_timestamp.has_value();
   if (ending || entry.evicted || !wanted.may_evict) return again;
@@ -82,8 +82,7 @@ Task<void> EvictionQueue::Delete(cluster::PodPtr pod, TimePoint deadline) {
   const auto left =
       std::chrono::duration_cast<std::chrono::seconds>(deadline - clock_.Now()).count();
   if (hooks_.forced) hooks_.forced(*pod, deadline);
-  const Status status =
-      co_await writer_.DeletePod(NameAndUid(*pod), std::max<int64_t>(1, left));
+  const Status status = co_await writer_.DeletePod(NameAndUid(*pod), std::max<int64_t>(1, left));
   Entry& entry = entries_[pod->metadata.uid];
   entry.busy = false;
   entry.deleted = status.ok() || status.code() == Code::kNotFound;

@@ -33,7 +33,8 @@ class EvictionQueueTest : public testing::Test {
   Executor executor_{clock_};
   cluster::FakeWriter writer_{clock_};
   std::vector<std::string> forced_;
-  EvictionQueue queue_{writer_, clock_,
+  EvictionQueue queue_{writer_,
+                       clock_,
                        {.spawn = [this](Task<void> task) { executor_.Spawn(std::move(task)); },
                         .answered = nullptr,
                         .forced = [this](const model::Pod& pod,

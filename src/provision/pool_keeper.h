@@ -66,7 +66,7 @@ class PoolKeeper {
   std::set<std::string> busy_;
   // By name: the version that a write answered; until the World shows it nothing is written again.
   std::map<std::string, std::string> written_;
-  std::map<std::string, size_t> types_;  // by pool: how many are sold
+  std::map<std::string, size_t> types_;         // by pool: how many are sold
   std::map<std::string, std::string> trouble_;  // by pool: why no types are known
 };
 

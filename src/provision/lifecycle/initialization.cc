@@ -33,14 +33,16 @@ constexpr std::array kGoingTaints = {
 
 bool IsEphemeralTaint(const model::Taint& taint, const cloud::NodeClaimsTraits& traits) {
   if (taint.key.starts_with("readiness.k8s.io/")) return true;
-  return std::ranges::any_of(
-             kGoingTaints,
-             [&](const GoingTaint& one) { return taint.key == one.key && taint.effect == one.effect; }) ||
-         std::ranges::any_of(traits.ephemeral_taints,
-                             [&](const model::Taint& one) { return model::SameTaint(one, taint); }) ||
+  return std::ranges::any_of(kGoingTaints,
+                             [&](const GoingTaint& one) {
+                               return taint.key == one.key && taint.effect == one.effect;
+                             }) ||
          std::ranges::any_of(
-             traits.ephemeral_taint_prefixes,
-             [&](const std::string& prefix) { return taint.key.starts_with(prefix); });
+             traits.ephemeral_taints,
+             [&](const model::Taint& one) { return model::SameTaint(one, taint); }) ||
+         std::ranges::any_of(traits.ephemeral_taint_prefixes, [&](const std::string& prefix) {
+           return taint.key.starts_with(prefix);
+         });
 }
 
 std::optional<NotYet> WhyNotInitialized(const model::NodeClaim& claim, const model::Node& node,
@@ -85,8 +87,7 @@ Task<Status> ClaimLife::Initialize(ClaimPtr claim, NodePtr node) {
   if (LabelOr(node->metadata.labels, model::kInitializedLabel) != "true") {
     nlohmann::json patch;
     patch["metadata"]["labels"][std::string(model::kInitializedLabel)] = "true";
-    const auto written =
-        co_await context().parts.writer.UpdateObject(NameOf(*node), patch.dump());
+    const auto written = co_await context().parts.writer.UpdateObject(NameOf(*node), patch.dump());
     if (!written.ok()) co_return written.status();
   }
   SetClaimCondition(after, names::kInitialized, "True", names::kInitialized, "", context().Now());

@@ -16,7 +16,8 @@ Task<Status> ClaimLife::Launch(ClaimPtr claim) {
     auto created = co_await parts_.cloud.Create(*claim);
     if (!created.ok()) co_return co_await LaunchFailed(claim, created.status());
     if (created->status.provider_id.empty())
-      co_return co_await LaunchFailed(claim, Status(Code::kInternal, "the provider named no machine"));
+      co_return co_await LaunchFailed(claim,
+                                      Status(Code::kInternal, "the provider named no machine"));
     memory_[uid].created = *std::move(created);
   }
   model::NodeClaim created = *memory_[uid].created;
@@ -34,10 +35,9 @@ Task<Status> ClaimLife::LaunchFailed(ClaimPtr claim, Status why) {
       context().Tell(Context::Of(*claim), "Warning", "InsufficientCapacityError",
                      "NodeClaim " + claim->metadata.name + " event: " + trouble.message);
     }
-    context().parts.log.Warning("a node claim cannot be launched and is given up",
-                                {{"nodeclaim", claim->metadata.name},
-                                 {"reason", trouble.disruption},
-                                 {"error", why}});
+    context().parts.log.Warning(
+        "a node claim cannot be launched and is given up",
+        {{"nodeclaim", claim->metadata.name}, {"reason", trouble.disruption}, {"error", why}});
     co_return co_await Disrupt(now, trouble.disruption);
   }
   model::NodeClaim after = *now;

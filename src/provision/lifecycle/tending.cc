@@ -62,8 +62,8 @@ void ClaimLife::CheckConsistency(const model::Node& node, model::NodeClaim& clai
     const double part = has / static_cast<double>(promised->MilliValue());
     if (part >= 0.9) continue;
     wrong = fmt::format("expected {} of resource {}, but found {} ({:.1f}% of expected)",
-                        promised->ToString(), resource,
-                        there == nullptr ? "0" : there->ToString(), part * 100);
+                        promised->ToString(), resource, there == nullptr ? "0" : there->ToString(),
+                        part * 100);
   }
   if (wrong.empty()) {
     SetClaimCondition(claim, names::kConsistentStateFound, "True", names::kConsistentStateFound, "",
@@ -86,10 +86,9 @@ void ClaimLife::Tend(const ClaimPtr& claim, const NodePtr& node, Memory& memory,
   const std::string pool_name = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
   const NodePoolPtr pool = parts_.pools.Find(pool_name);
   const auto facts = context().ClassOf(*claim->spec.node_class_ref);
-  const std::string read =
-      claim->metadata.resource_version + "/" +
-      (pool == nullptr ? "" : std::to_string(pool->metadata.generation)) + "/" +
-      (facts ? std::to_string(facts->generation) : "");
+  const std::string read = claim->metadata.resource_version + "/" +
+                           (pool == nullptr ? "" : std::to_string(pool->metadata.generation)) +
+                           "/" + (facts ? std::to_string(facts->generation) : "");
   const bool event = after.status.last_pod_event_time != claim->status.last_pod_event_time;
   if (!event && read == memory.tended && now < memory.tend_at) {
     context().WakeAt(memory.tend_at);
@@ -101,7 +100,8 @@ void ClaimLife::Tend(const ClaimPtr& claim, const NodePtr& node, Memory& memory,
     RestampHash(*pool, after);
     JudgeDrift(*pool, after, memory, now);
     SetConsolidatable(after, *pool, now);
-    if (const auto settles = SettlesAt(after, *pool, now)) memory.tend_at = std::min(memory.tend_at, *settles);
+    if (const auto settles = SettlesAt(after, *pool, now))
+      memory.tend_at = std::min(memory.tend_at, *settles);
   }
   const bool initialized = model::IsTrue(claim->status.conditions, names::kInitialized);
   if (node != nullptr && initialized) CheckConsistency(*node, after, memory, now);
