@@ -1,6 +1,7 @@
 // EngineRig: a small cluster for tests of the engine: objects by the rules of an API server, machines
 // of a provider that behaves, kubelets that come up, and a scheduler that binds what fits. All on a
-// fake clock; the engine's process can be killed at any moment and another one started.
+// fake clock; the engine's process can be killed at any moment and another one started. Long because
+// it plays the API server, the kubelets, the scheduler and the process in one.
 
 #pragma once
 

@@ -16,25 +16,25 @@ namespace coppice::provision {
 
 namespace {
 
-using What = report::PoolMiss::What;
+using Lack = report::PoolMiss::What;
 
 // What may be out of the way, the dearest to change first: that is put back first.
-constexpr std::array kInTheWay = {What::kRequirement, What::kResource, What::kTopology,
-                                  What::kTaint,       What::kOffering, What::kLimit};
+constexpr std::array kInTheWay = {Lack::kRequirement, Lack::kResource, Lack::kTopology,
+                                  Lack::kTaint,       Lack::kOffering, Lack::kLimit};
 
-double WeightOf(What what) {
+double WeightOf(Lack what) {
   switch (what) {
-    case What::kLimit:
+    case Lack::kLimit:
       return 1;
-    case What::kOffering:
+    case Lack::kOffering:
       return 1.5;
-    case What::kTaint:
+    case Lack::kTaint:
       return 2;
-    case What::kTopology:
+    case Lack::kTopology:
       return 3;
-    case What::kResource:
+    case Lack::kResource:
       return 4;
-    case What::kRequirement:
+    case Lack::kRequirement:
       return 5;
     default:
       return 10;
@@ -42,11 +42,11 @@ double WeightOf(What what) {
 }
 
 struct Trial {
-  std::vector<What> gone;  // out of the way
+  std::vector<Lack> gone;  // out of the way
   std::string kept_key;    // of requirements: only this one is
 };
 
-bool IsGone(const Trial& trial, What what) {
+bool IsGone(const Trial& trial, Lack what) {
   return std::ranges::find(trial.gone, what) != trial.gone.end();
 }
 
@@ -75,7 +75,7 @@ class PoolTrials {
   }
 
   // Which label it is, if one alone is in the way.
-  std::string KeyInTheWay(const std::vector<What>& gone) const {
+  std::string KeyInTheWay(const std::vector<Lack>& gone) const {
     const auto demands =
         model::RequirementsOf(*pod_, model::PodDemands::kRequired, options_.labels);
     for (const model::NodeRequirement& requirement : demands) {
@@ -84,20 +84,20 @@ class PoolTrials {
     return "";
   }
 
-  std::string TextOf(What what, const std::string& key) const {
+  std::string TextOf(Lack what, const std::string& key) const {
     switch (what) {
-      case What::kRequirement:
+      case Lack::kRequirement:
         return key.empty() ? "it demands labels that no machine of the pool has"
                            : "it demands " + DemandOf(key) + ", which no machine of the pool has";
-      case What::kResource:
+      case Lack::kResource:
         return ResourceText();
-      case What::kTopology:
+      case Lack::kTopology:
         return "its spread or affinity rules leave it no place";
-      case What::kTaint:
+      case Lack::kTaint:
         return TaintText();
-      case What::kOffering:
+      case Lack::kOffering:
         return "nothing of what would do is available now";
-      case What::kLimit:
+      case Lack::kLimit:
         return "the limits of the pool are reached: " + LimitText();
       default:
         return "";
@@ -107,7 +107,7 @@ class PoolTrials {
  private:
   Pool PoolIn(const Trial& trial) const {
     std::shared_ptr<const cloud::InstanceTypes> types = view_.types;
-    if (IsGone(trial, What::kOffering) && types != nullptr) {
+    if (IsGone(trial, Lack::kOffering) && types != nullptr) {
       auto available = std::make_shared<cloud::InstanceTypes>(*types);
       for (cloud::InstanceType& type : *available) {
         for (cloud::Offering& offering : type.offerings) offering.available = true;
@@ -115,7 +115,7 @@ class PoolTrials {
       types = std::move(available);
     }
     Pool pool = PoolFrom(*view_.pool, std::move(types));
-    if (IsGone(trial, What::kLimit)) {
+    if (IsGone(trial, Lack::kLimit)) {
       pool.limits.clear();
     } else {
       for (auto& [resource, limit] : pool.limits) {
@@ -127,26 +127,26 @@ class PoolTrials {
 
   PodPtr PodIn(const Trial& trial) const {
     auto pod = std::make_shared<model::Pod>(*pod_);
-    if (IsGone(trial, What::kTaint)) {
+    if (IsGone(trial, Lack::kTaint)) {
       model::Toleration all;
       all.operator_ = "Exists";
       pod->spec.tolerations.push_back(std::move(all));
     }
-    if (IsGone(trial, What::kTopology)) {
+    if (IsGone(trial, Lack::kTopology)) {
       pod->spec.topology_spread_constraints.clear();
       if (pod->spec.affinity) {
         pod->spec.affinity->pod_affinity = {};
         pod->spec.affinity->pod_anti_affinity = {};
       }
     }
-    if (IsGone(trial, What::kResource)) {
+    if (IsGone(trial, Lack::kResource)) {
       for (auto* containers : {&pod->spec.containers, &pod->spec.init_containers}) {
         for (model::Container& container : *containers) container.resources = {};
       }
       pod->spec.resources.reset();
       pod->spec.overhead.clear();
     }
-    if (IsGone(trial, What::kRequirement)) DropDemands(*pod, trial.kept_key);
+    if (IsGone(trial, Lack::kRequirement)) DropDemands(*pod, trial.kept_key);
     return pod;
   }
 
@@ -222,7 +222,7 @@ class PoolTrials {
 };
 
 report::PoolMiss NotReady(const PoolView& view) {
-  report::PoolMiss miss{.pool = view.pool->metadata.name, .what = What::kNotReady};
+  report::PoolMiss miss{.pool = view.pool->metadata.name, .what = Lack::kNotReady};
   miss.distance = 20;
   miss.text = model::IsStatic(*view.pool)              ? "it is static and buys nothing for pods"
               : view.pool->metadata.deletion_timestamp ? "it is being deleted"
@@ -248,13 +248,13 @@ report::PoolMiss MissOf(const DisruptionWorld& world, const PoolView& view, cons
   if (!MayBuy(view)) return NotReady(view);
   const PoolTrials trials(world, view, pod, options);
   report::PoolMiss miss{.pool = view.pool->metadata.name, .distance = 30};
-  std::vector<What> gone(kInTheWay.begin(), kInTheWay.end());
+  std::vector<Lack> gone(kInTheWay.begin(), kInTheWay.end());
   if (!trials.Places({gone, ""})) {
     miss.text = "nothing that is known of would let it take the pod";
     return miss;
   }
-  for (const What what : kInTheWay) {
-    std::vector<What> less = gone;
+  for (const Lack what : kInTheWay) {
+    std::vector<Lack> less = gone;
     std::erase(less, what);
     if (trials.Places({less, ""})) gone = std::move(less);
   }
@@ -265,9 +265,9 @@ report::PoolMiss MissOf(const DisruptionWorld& world, const PoolView& view, cons
     return miss;
   }
   miss.what = gone.front();
-  if (IsGone({gone, ""}, What::kRequirement)) miss.key = trials.KeyInTheWay(gone);
+  if (IsGone({gone, ""}, Lack::kRequirement)) miss.key = trials.KeyInTheWay(gone);
   std::vector<std::string> texts;
-  for (const What what : gone) {
+  for (const Lack what : gone) {
     miss.distance += WeightOf(what);
     texts.push_back(trials.TextOf(what, miss.key));
   }
