@@ -1,3 +1,5 @@
+// Long because opening reads everything that a session works on, kind by kind, in one order.
+
 #include "batch/session.h"
 
 #include <algorithm>

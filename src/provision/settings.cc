@@ -129,9 +129,9 @@ Status SetMinValues(Settings& s, std::string_view text) {
   return Status::Ok();
 }
 
-void AddKarpenters(std::vector<Setting>& all) {
-  const auto add = [&all](std::string name, std::string type, std::string default_text,
-                          std::string help, Set set, bool shared = false) {
+auto AddTo(std::vector<Setting>& all) {
+  return [&all](std::string name, std::string type, std::string default_text, std::string help,
+                Set set, bool shared = false) {
     all.push_back({.name = std::move(name),
                    .type = type,
                    .default_text = std::move(default_text),
@@ -140,6 +140,10 @@ void AddKarpenters(std::vector<Setting>& all) {
                    .shared = shared,
                    .set = std::move(set)});
   };
+}
+
+void AddKarpenters(std::vector<Setting>& all) {
+  const auto add = AddTo(all);
   add("batch-max-duration", "duration", "10s",
       "Longest window of a batch of pods. Given, it (and --batch-idle-duration) replaces ours, "
       "which ends when the burst does.",
@@ -159,6 +163,11 @@ void AddKarpenters(std::vector<Setting>& all) {
       "StaticCapacity, TerminateFirstDrift, PodDeletionCostManagement. NodeOverlay and "
       "CapacityBuffer are refused.",
       SetGates);
+}
+
+// Karpenter's, about the process.
+void AddKarpentersProcess(std::vector<Setting>& all) {
+  const auto add = AddTo(all);
   add(
       "kube-client-qps", "float", "200", "Requests per second to the API server.",
       [](Settings& s, std::string_view text) -> Status {
@@ -268,6 +277,7 @@ const std::vector<Setting>& AllSettings() {
   static const std::vector<Setting> kSettings = [] {
     std::vector<Setting> all;
     AddKarpenters(all);
+    AddKarpentersProcess(all);
     AddOurs(all);
     return all;
   }();

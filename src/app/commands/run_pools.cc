@@ -86,6 +86,16 @@ Status SetScene(sim::Model& model) {
   return Status::Ok();
 }
 
+void Introduce(double speed, uint64_t seed) {
+  std::printf(
+      "A model cluster with node pools on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a "
+      "summary.\n  + bought   - taken away   . waits   ! went wrong   * somebody changed "
+      "something\n\n",
+      speed > 0 ? fmt::format("{}x as fast as life", speed).c_str() : "as fast as it goes",
+      static_cast<unsigned long long>(seed));
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& real,
@@ -130,14 +140,7 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
            {.engine = options,
             .filters = &filters,
             .passed = [&](const report::ProvisionReport& report) { account.Tell(report); }})}}));
-  std::printf(
-      "A model cluster with node pools on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a "
-      "summary.\n  + bought   - taken away   . waits   ! went wrong   * somebody changed "
-      "something\n\n",
-      watching.speed > 0 ? fmt::format("{}x as fast as life", watching.speed).c_str()
-                         : "as fast as it goes",
-      static_cast<unsigned long long>(command.seed));
-  std::fflush(stdout);
+  Introduce(watching.speed, command.seed);
 
   const TimePoint real_start = real.Now();
   const TimePoint start = clock.Now();
