@@ -52,6 +52,7 @@ int RunFlags(const std::vector<std::string>& args, Plugins& plugins);
 int RunExpander(const std::vector<std::string>& args, Plugins& plugins);
 int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
+int RunRehearse(const std::vector<std::string>& args, Plugins& plugins);
 int RunConform(const std::vector<std::string>& args, Plugins& plugins);
 
 }  // namespace coppice::app
