@@ -53,6 +53,7 @@ Task<host::PassEnd> Autoscaler::Pass(TimePoint began) {
   const TimePoint ended = parts_.clock.Now();
   Tell(*report, began, ended);
   parts_.reasons.PassEnded(report);
+  if (parts_.pass_ended) parts_.pass_ended(report, ended - began);
   if (opened_->status != nullptr && report->status)
     PutStatus(status_map_.Render(*report->status, began), began);
   trigger_.PassEnded(

@@ -34,6 +34,9 @@ class Autoscaler final : public host::Engine {
     autoscale::Reasons& reasons;
     // Turns::LookAgain.
     std::function<void()> look_again;
+    // Whoever shows passes; may be null.
+    std::function<void(std::shared_ptr<const report::PassReport>, Duration took)> pass_ended =
+        nullptr;
   };
   explicit Autoscaler(Parts parts)
       : parts_(std::move(parts)), trigger_(parts_.flags), waits_since_(parts_.clock.Now()) {}

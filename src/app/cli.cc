@@ -72,6 +72,7 @@ constexpr OwnFlags kOwnFlags[] = {
     {"expander", "serve built-in expanders over Cluster Autoscaler's gRPC protocol", RunExpander},
     {"extender", "the reference server of the batch scheduler's HTTP extender", RunExtender},
     {"simulate", "what would the autoscaler do with this cluster dump, and why", RunSimulate},
+    {"explain", "why a pod waits or a node stays, asked of a running instance", RunExplain},
     {"conform", "try somebody else's provider, expander or extender against its contract",
      RunConform},
     {"flags", nullptr, RunFlags},  // for tools/check_docs
@@ -92,6 +93,11 @@ bool CalledClusterAutoscaler(std::string_view path) {
   return path.substr(path.rfind('/') + 1) == "cluster-autoscaler";
 }
 
+// kubectl finds its plug-ins by this name.
+bool CalledKubectlPlugin(std::string_view path) {
+  return path.substr(path.rfind('/') + 1) == "kubectl-coppice";
+}
+
 }  // namespace
 
 int Main(int argc, char** argv, Plugins& plugins) {
@@ -101,6 +107,11 @@ int Main(int argc, char** argv, Plugins& plugins) {
   }
   if (argc > 0 && CalledClusterAutoscaler(argv[0]))
     return RunAutoscaler({argv + 1, argv + argc}, plugins);
+  if (argc > 0 && CalledKubectlPlugin(argv[0])) {
+    std::vector<std::string> args(argv + 1, argv + argc);
+    args.insert(args.begin(), "--from-kubectl");
+    return RunExplain(args, plugins);
+  }
   for (const OwnFlags& command : kOwnFlags) {
     if (argc > 1 && argv[1] == command.name) return command.run({argv + 2, argv + argc}, plugins);
   }

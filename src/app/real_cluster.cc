@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/autoscaler.h"
+#include "app/dashboard.h"
 #include "app/flag_log.h"
 #include "app/open_node_groups.h"
 #include "app/version.h"
@@ -29,6 +30,7 @@ namespace coppice::app {
 namespace {
 
 constexpr size_t kCloudThreads = 8;
+constexpr Duration kLookAround = std::chrono::milliseconds(250);
 constexpr Duration kStatusPoll = std::chrono::milliseconds(20);
 
 // Upstream's: the host's name. Two of ours on one host (tests) need another.
@@ -44,8 +46,9 @@ std::string Identity() {
 class RealCluster {
  public:
   RealCluster(autoscale::FlagValues flags, Plugins& plugins, Clock& clock, const Log& log,
-              host::StopLimits limits)
+              host::StopLimits limits, DashboardOptions web)
       : flags_(std::move(flags)),
+        web_(std::move(web)),
         limits_(limits),
         plugins_(plugins),
         clock_(clock),
@@ -62,7 +65,11 @@ class RealCluster {
                      .log = log,
                      .numbers = numbers_,
                      .reasons = reasons_,
-                     .look_again = [this] { turns_->LookAgain(); }}),
+                     .look_again = [this] { turns_->LookAgain(); },
+                     .pass_ended =
+                         [this](auto report, Duration took) {
+                           if (dashboard_) dashboard_->PassEnded(std::move(report), took);
+                         }}),
         executor_(std::make_unique<Executor>(clock)) {}
 
   Status Connect() {
@@ -111,6 +118,7 @@ class RealCluster {
       });
       executor_->Run();
     }
+    dashboard_.reset();
     http_->Stop();
     EndCalls();
     return life_->exit_code();
@@ -191,7 +199,50 @@ class RealCluster {
     http_ = TRY(net::HttpServer::Create(
         net::StatusServerOptions(address, log_),
         [this](const net::ServerRequest& request) { return pages_->Answer(request); }));
+    return OpenDashboard();
+  }
+
+  Status OpenDashboard() {
+    dashboard_ = TRY(
+        Dashboard::Open({.options = web_,
+                         .flags = flags_,
+                         .plugins = plugins_,
+                         .log = log_,
+                         .decide =
+                             [this](Dashboard::WithWorld errand) {
+                               executor_->Post([this, errand = std::move(errand)] {
+                                 const bool still = guarded_ && world_.snapshot().forks() == 0;
+                                 errand(still ? &world_ : nullptr, guarded_.get(), clock_.Now());
+                               });
+                             },
+                         .health = [this](report::JsonOut& out) { WriteHealth(out); }}));
+    if (!dashboard_) return Status::Ok();
+    log_.Info("dashboard", {{"url", dashboard_->url()}});
+    executor_->Spawn(ShowOff());
     return Status::Ok();
+  }
+
+  // Beside the passes: pods and nodes change between them, too.
+  Task<void> ShowOff() {
+    for (;;) {
+      co_await executor_->Sleep(kLookAround);
+      if (guarded_ && dashboard_ && world_.snapshot().forks() == 0)
+        dashboard_->LookIfDue(world_, *guarded_, clock_.Now());
+    }
+  }
+
+  // On the web server's thread.
+  void WriteHealth(report::JsonOut& out) {
+    const std::string trouble = health_.Trouble();
+    out.Field("healthy", trouble.empty()).Field("trouble", trouble);
+    out.Field("leaderElection", Elects()).Field("identity", Identity());
+    out.Field("dryRun", flags_.dry_run).Field("server", server_->url());
+    out.Key("kinds").Open('[');
+    for (const auto& kind : feed().Ages()) {
+      out.Open('{').Field("kind", kind.kind);
+      out.Field("ageSeconds", std::chrono::duration<double>(kind.age).count()).Close('}');
+    }
+    out.Close(']');
   }
 
   Task<Status> OpenProvider() {
@@ -290,6 +341,7 @@ class RealCluster {
   }
 
   const autoscale::FlagValues flags_;
+  const DashboardOptions web_;
   const host::ConnectionFlags connection_{flags_.kubeconfig, flags_.kubernetes};
   const host::StopLimits limits_;
   Plugins& plugins_;
@@ -318,19 +370,20 @@ class RealCluster {
   std::optional<host::Pages> pages_;
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Dashboard> dashboard_;
   std::unique_ptr<net::MultiClient> transport_;  // its thread ends first of all
 };
 
 }  // namespace
 
-int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins,
-                     host::StopLimits limits) {
+int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins, host::StopLimits limits,
+                     const DashboardOptions& web) {
   const host::StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   // Never destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
   const Log& log = KeepForever(std::make_unique<Log>(LogFrom(flags, clock)));
   grpc::RouteLibraryLog(log);
-  RealCluster cluster(flags, plugins, clock, log, limits);
+  RealCluster cluster(flags, plugins, clock, log, limits, web);
   if (const Status connected = cluster.Connect(); !connected.ok()) {
     log.Error("the autoscaler cannot start", {{"error", connected}});
     return 1;

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "app/dashboard.h"
 #include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "host/life.h"
@@ -12,6 +13,6 @@ namespace coppice::app {
 
 // Until SIGTERM, SIGINT or SIGQUIT (0), or until it cannot go on (1).
 int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins,
-                     host::StopLimits limits = {});
+                     host::StopLimits limits = {}, const DashboardOptions& web = {.address = ""});
 
 }  // namespace coppice::app

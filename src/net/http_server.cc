@@ -66,6 +66,9 @@ Status HttpServer::State::LoadTls() {
   if (options.tls_cert_file.empty() != options.tls_key_file.empty()) {
     return InvalidArgument("TLS needs both a certificate file and a key file");
   }
+  if (options.tls_cert_file.empty() && !options.tls_client_ca_file.empty())
+    return InvalidArgument(
+        "certificates are asked for over TLS only: a certificate file is missing");
   if (options.tls_cert_file.empty()) return Status::Ok();
   tls.emplace(asio::ssl::context::tls_server);
   if (SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_3_VERSION) != 1) {
@@ -76,6 +79,14 @@ Status HttpServer::State::LoadTls() {
   if (problem) return FromSystem("reading certificate " + options.tls_cert_file, problem);
   tls->use_private_key_file(options.tls_key_file, asio::ssl::context::pem, problem);
   if (problem) return FromSystem("reading key " + options.tls_key_file, problem);
+  if (options.tls_client_ca_file.empty()) return Status::Ok();
+  tls->load_verify_file(options.tls_client_ca_file, problem);
+  if (problem) return FromSystem("reading authorities " + options.tls_client_ca_file, problem);
+  // Without it a client that resumes its session is refused.
+  SSL_CTX_set_session_id_context(tls->native_handle(),
+                                 reinterpret_cast<const unsigned char*>("coppice"), 7);
+  tls->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, problem);
+  if (problem) return FromSystem("asking for certificates", problem);
   return Status::Ok();
 }
 

@@ -85,6 +85,8 @@ struct HttpServerOptions {
   // Both set: TLS, at least 1.3. PEM files, read once.
   std::string tls_cert_file;
   std::string tls_key_file;
+  // Set: only who has a certificate of one of these authorities gets in (mutual TLS). PEM.
+  std::string tls_client_ca_file;
   Log log = Log::Null();
 };
 

@@ -58,6 +58,12 @@ JsonOut& JsonOut::Real(double value) {
   return *this;
 }
 
+JsonOut& JsonOut::Raw(std::string_view json) {
+  Next();
+  out_ += json;
+  return *this;
+}
+
 JsonOut& JsonOut::Bool(bool value) {
   Next();
   out_ += value ? "true" : "false";

@@ -26,6 +26,7 @@ class JsonOut {
   JsonOut& Int(int64_t value);
   JsonOut& Real(double value);  // null if it is not finite: JSON has no other word for it
   JsonOut& Bool(bool value);
+  JsonOut& Raw(std::string_view json);  // a whole value that is JSON already
 
   // A key and its value, in one.
   JsonOut& Field(std::string_view key, std::string_view text) { return Key(key).Text(text); }

@@ -124,6 +124,8 @@ void WriteScaleDown(JsonOut& out, const ScaleDown& down) {
 
 }  // namespace
 
+void Write(JsonOut& out, const ScaleUp& scale_up) { WriteScaleUp(out, scale_up); }
+
 void Write(JsonOut& out, const Unhelped& unhelped) {
   out.Open('{');
   WritePods(out, "pods", unhelped.pods);

@@ -14,6 +14,7 @@ std::string ToJson(const PassReport& report);
 
 // Its parts, into a document that the caller has open.
 void Write(JsonOut& out, const PassReport& report);
+void Write(JsonOut& out, const ScaleUp& scale_up);
 void Write(JsonOut& out, const Unhelped& unhelped);
 void Write(JsonOut& out, const StayingNode& node);
 void Write(JsonOut& out, const RemovedNode& node);

@@ -55,7 +55,9 @@ Status ModelHost::Restart() {
 
 std::shared_ptr<const report::PassReport> ModelHost::Pass() {
   parts_.model.agenda.RunDue();
+  const auto began = std::chrono::steady_clock::now();
   auto report = process_->executor->BlockOn(engine().Pass(parts_.clock.Now()));
+  last_pass_took_ = std::chrono::steady_clock::now() - began;
   if (report->status) left_ = autoscale::FormatMemory(engine().Remember(parts_.clock.Now())).text;
   return report;
 }

@@ -37,6 +37,7 @@ class ModelHost {
   // The process dies, with everything under way, and another one starts.
   Status Restart();
   std::shared_ptr<const report::PassReport> Pass();
+  Duration last_pass_took() const { return last_pass_took_; }  // by the wall
   // The cluster, and what the engine has under way, until then or until `stop` says so after an
   // event. No pass.
   void AdvanceTo(TimePoint when, const std::function<bool()>& stop = nullptr);
@@ -69,6 +70,7 @@ class ModelHost {
   std::unique_ptr<Process> process_;
   std::string left_;  // by the last process: what a real one keeps in the status ConfigMap
   int starts_ = 0;
+  Duration last_pass_took_{};
 };
 
 }  // namespace coppice::whatif

@@ -193,6 +193,8 @@ Result<WhatIfPlan> Simulation::Run() {
       std::max(what_if_.flags.options.scan_interval, Duration(std::chrono::seconds(1)));
   const TimePoint end = clock_.Now() + what_if_.horizon;
   while (true) {
+    if (what_if_.stop && what_if_.stop())
+      return DeadlineExceeded("stopped after " + std::to_string(plan_.passes) + " passes");
     const auto [report, acted] = Pass();
     if (plan_.passes == 1) plan_.fitting = report->scale_up.fitting;
     plan_.last = report;

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ struct WhatIf {
   DiscoveredGroups groups;
   std::optional<TimePoint> now;  // unset: the newest time in the dump
   Duration horizon = std::chrono::hours(2);
+  // Asked between passes: whoever waits has had enough, and gets kDeadlineExceeded. Null: nobody.
+  std::function<bool()> stop = nullptr;
 };
 
 // One pass that did something.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """check_rendered.py CHART FILE: holds the rendered objects of a chart against what an operator relies on."""
+import json
 import sys
 
 import yaml
@@ -48,6 +49,10 @@ def autoscaler():
     for kind in ("Deployment", "Service", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
                  "PodDisruptionBudget", "ServiceMonitor", "ConfigMap", "NetworkPolicy"):
         expect(kind in by_kind, f"no {kind}")
+    alerts = [rule["alert"] for group in by_kind["PrometheusRule"][0]["spec"]["groups"] for rule in group["rules"]]
+    expect("CoppicePodsWait" in alerts, f"alerts are {alerts}")
+    boards = [json.loads(m["data"]["coppice.json"]) for m in by_kind["ConfigMap"] if "coppice.json" in m["data"]]
+    expect(len(boards) == 1 and boards[0]["panels"], "no dashboard for Grafana")
     policy = by_kind["NetworkPolicy"][0]["spec"]
     labels = by_kind["Deployment"][0]["spec"]["selector"]["matchLabels"]
     expect(policy["podSelector"]["matchLabels"] == labels, "the NetworkPolicy is for other pods")

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/dashboard.h"
 #include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "base/log.h"
@@ -37,6 +38,7 @@ struct ModelCommand {
   Duration table = std::chrono::hours(2);
   bool verbose = false;
   autoscale::FlagValues flags;
+  DashboardOptions web;
 };
 // The autoscaler on a model cluster.
 int RunModel(const ModelCommand& command, Plugins& plugins);
@@ -51,6 +53,7 @@ int RunFlags(const std::vector<std::string>& args, Plugins& plugins);
 // their own (autoscale/flags.h). `args` is what follows the command's name.
 int RunExpander(const std::vector<std::string>& args, Plugins& plugins);
 int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
+int RunExplain(const std::vector<std::string>& args, Plugins& plugins);
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
 int RunRehearse(const std::vector<std::string>& args, Plugins& plugins);
 int RunConform(const std::vector<std::string>& args, Plugins& plugins);

@@ -8,6 +8,7 @@
 #include "app/real_cluster.h"
 #include "autoscale/flags.h"
 #include "base/go_duration.h"
+#include "base/strings.h"
 
 namespace coppice::app {
 namespace {
@@ -24,6 +25,13 @@ top. Prints a line per decision with its reason, a table now and then, and at Ct
   --for TIME      stop after so much simulated time, such as 24h (default: at Ctrl-C)
   --table TIME    simulated time between two tables (default 2h; 0: none)
   --verbose       the autoscaler's log to standard error
+
+The dashboard, on a model cluster and on a real one (docs/dashboard.md):
+  --web-address HOST:PORT  default 127.0.0.1:8086, or another port if that one is taken; none: off
+  --web-token-file FILE    a bearer token; needed, or mutual TLS, to listen elsewhere than loopback
+  --web-tls-cert-file, --web-tls-private-key-file, --web-client-ca-file FILE   TLS 1.3; mutual TLS
+  --web-host NAME,...      further names under which it may be called
+
 If the output is no terminal and neither --speed nor --for is given: 24h in about a minute.
 
 )";
@@ -77,6 +85,18 @@ Status ReadDuration(const std::optional<std::string>& text, const char* flag,
   return Status::Ok();
 }
 
+void TakeWebFlags(RunFlags& own, DashboardOptions& web) {
+  if (auto address = own.Take("--web-address")) {
+    web.address = *address == "none" ? "" : *address;
+    web.address_is_given = true;
+  }
+  if (auto file = own.Take("--web-token-file")) web.token_file = *file;
+  if (auto file = own.Take("--web-tls-cert-file")) web.tls_cert_file = *file;
+  if (auto file = own.Take("--web-tls-private-key-file")) web.tls_key_file = *file;
+  if (auto file = own.Take("--web-client-ca-file")) web.client_ca_file = *file;
+  if (auto names = own.Take("--web-host")) web.hosts = Split(*names, ',');
+}
+
 Result<ModelCommand> ReadCommand(const std::vector<std::string>& args) {
   ModelCommand command;
   RunFlags own(args);
@@ -88,6 +108,7 @@ Result<ModelCommand> ReadCommand(const std::vector<std::string>& args) {
   TRY(ReadDuration(own.Take("--table"), "--table", table));
   if (table) command.table = *table;
   command.verbose = own.TakeSwitch("--verbose");
+  TakeWebFlags(own, command.web);
   command.flags = TRY(autoscale::ParseFlags(own.left()));
   return command;
 }
@@ -117,7 +138,7 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
       std::fprintf(stderr, "coppice run: %s\n", known.message().c_str());
       return 2;
     }
-    return RunOnRealCluster(command->flags, plugins);
+    return RunOnRealCluster(command->flags, plugins, {}, command->web);
   }
   return RunModel(*command, plugins);
 }

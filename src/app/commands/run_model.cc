@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <thread>
 
 #include "app/commands/commands.h"
 #include "app/commands/run_account.h"
+#include "app/dashboard.h"
+#include "app/model_steering.h"
 #include "provider/open_cloud.h"
 #include "provider/provider_config.h"
 #include "sim/load.h"
@@ -79,32 +80,16 @@ Result<provider::ProviderConfig> Configure(const ModelCommand& command) {
   return config;
 }
 
-// Waits until it is time for the next step; at once when interrupted.
-class Pace {
- public:
-  Pace(double speed, const Clock& clock)
-      : speed_(speed),
-
-        start_(clock.Now()),
-        real_start_(std::chrono::steady_clock::now()) {}
-
-  void operator()(TimePoint next) const {
-    if (speed_ <= 0) return;
-    const auto real = real_start_ + std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        (next - start_) / speed_);
-    // In slices: a signal does not wake this thread for sure.
-    while (interrupted == 0 && std::chrono::steady_clock::now() < real) {
-      const auto left = real - std::chrono::steady_clock::now();
-      std::this_thread::sleep_for(
-          std::min<std::chrono::nanoseconds>(left, std::chrono::milliseconds(50)));
-    }
-  }
-
- private:
-  double speed_;
-  TimePoint start_;
-  std::chrono::steady_clock::time_point real_start_;
-};
+Result<std::unique_ptr<Dashboard>> OpenDashboard(const ModelCommand& command,
+                                                 const Plugins& plugins, ModelSteering& steering) {
+  return Dashboard::Open(
+      {.options = command.web,
+       .flags = command.flags,
+       .plugins = plugins,
+       .decide = [&](Dashboard::WithWorld errand) { steering.Post(std::move(errand)); },
+       .control_state = [&] { return steering.Json(); },
+       .control = [&](const web::Control& control) { steering.Set(control); }});
+}
 
 Status Play(const ModelCommand& command, Plugins& plugins) {
   FakeClock clock{TimePoint(kStart)};
@@ -132,21 +117,31 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
     std::fflush(stdout);
   });
   model->api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
-  const Pace pace(speed, clock);
-  const auto host = TRY(whatif::ModelHost::Create({.model = *model,
-                                                   .clock = clock,
-                                                   .plugins = plugins,
-                                                   .flags = command.flags,
-                                                   .seed = command.seed,
-                                                   .log = log,
-                                                   .metrics = metrics,
-                                                   .pace = pace}));
+  ModelSteering steering(speed);
+  const auto stopped = [] { return interrupted != 0; };
+  const auto host = TRY(whatif::ModelHost::Create(
+      {.model = *model,
+       .clock = clock,
+       .plugins = plugins,
+       .flags = command.flags,
+       .seed = command.seed,
+       .log = log,
+       .metrics = metrics,
+       .pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); }}));
+  const auto dashboard = TRY(OpenDashboard(command, plugins, steering));
+  steering.meanwhile = [&] {
+    if (!dashboard) return;
+    for (const Dashboard::WithWorld& errand : steering.TakeErrands())
+      errand(&host->world(), &host->groups(), clock.Now());
+    dashboard->LookIfDue(host->world(), host->groups(), clock.Now());
+  };
 
   std::printf(
       "A model cluster on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a summary.\n"
       "  + bought   - removed   . waits   ! went wrong\n\n",
       speed > 0 ? fmt::format("{}x as fast as life", speed).c_str() : "as fast as it goes",
       static_cast<unsigned long long>(command.seed));
+  if (dashboard) std::printf("Dashboard: %s\n\n", dashboard->url().c_str());
   std::fflush(stdout);
   const auto real_start = std::chrono::steady_clock::now();
   const TimePoint start = clock.Now();
@@ -156,8 +151,12 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   load.Start();
   host->AdvanceTo(start);
   whatif::ModelLoop loop(*host, *model, clock, command.flags);
-  while (const auto pass = loop.Next(end, [] { return interrupted != 0; })) {
+  while (const auto pass = loop.Next(end, stopped)) {
     account.Tell(*pass);
+    if (dashboard) {
+      dashboard->PassEnded(pass, host->last_pass_took());
+      steering.meanwhile();
+    }
     if (clock.Now() >= next_table) {
       account.Table(*pass);
       next_table += command.table;

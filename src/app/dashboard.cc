@@ -1,0 +1,199 @@
+#include "app/dashboard.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <future>
+#include <sstream>
+#include <utility>
+
+#include "app/version.h"
+#include "base/strings.h"
+#include "model/quantity.h"
+#include "whatif/live.h"
+
+namespace coppice::app {
+namespace {
+
+constexpr Duration kLookWatched = std::chrono::milliseconds(250);
+constexpr Duration kLookAlone = std::chrono::seconds(2);
+// Of the cluster's time: what the history is to have at least, on a model that is faster than life.
+constexpr Duration kLookForHistory = std::chrono::seconds(60);
+constexpr Duration kLeastPause = std::chrono::milliseconds(20);
+constexpr auto kWhatIfLimit = std::chrono::seconds(30);
+constexpr size_t kShortestToken = 16;
+
+Result<std::string> ReadToken(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return Unavailable("--web-token-file " + path + " cannot be read");
+  std::string token(Trim(text.str()));
+  if (token.size() < kShortestToken)
+    return InvalidArgument("--web-token-file " + path + ": a token has at least " +
+                           std::to_string(kShortestToken) + " characters");
+  return token;
+}
+
+int64_t ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t all = 0;
+  int64_t resident = 0;
+  file >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+Result<model::Quantity> Amount(const std::string& text, const std::string& field) {
+  auto quantity = model::Quantity::Parse(text);
+  if (!quantity.ok())
+    return InvalidArgument("addPods." + field + ": " + quantity.status().message());
+  return *quantity;
+}
+
+Result<model::Pod> PodOf(const web::Question::Pods& asked, const whatif::LiveMoment& moment) {
+  if (!asked.like.empty()) {
+    const auto like = whatif::FindLike(moment, asked.like);
+    if (!like) return NotFound("there is no pod, and no owner of pods, " + asked.like);
+    model::Pod pod = *like;
+    pod.spec.node_name.clear();
+    pod.status = {};
+    return pod;
+  }
+  model::Pod pod;
+  pod.metadata.namespace_ = "default";
+  model::Container container;
+  container.name = "main";
+  model::ResourceList& requests = container.resources.requests;
+  if (!asked.cpu.empty()) requests["cpu"] = TRY(Amount(asked.cpu, "cpu"));
+  if (!asked.memory.empty()) requests["memory"] = TRY(Amount(asked.memory, "memory"));
+  for (const auto& [resource, amount] : asked.other)
+    requests[resource] = TRY(Amount(amount, "other." + resource));
+  pod.spec.containers.push_back(std::move(container));
+  for (const auto& [key, value] : asked.node_selector) pod.spec.node_selector[key] = value;
+  return pod;
+}
+
+}  // namespace
+
+void WritePlugins(report::JsonOut& out, const Plugins& plugins) {
+  out.Key("plugins").Open('{');
+  const auto list = [&](std::string_view kind, const std::vector<std::string>& names) {
+    out.Key(kind).Open('[');
+    for (const std::string& name : names) out.Text(name);
+    out.Close(']');
+  };
+  list("clouds", plugins.clouds.names());
+  list("nodeGroups", plugins.node_groups.names());
+  list("filters", plugins.filters.names());
+  list("expanders", plugins.expanders.names());
+  out.Close('}');
+}
+
+Dashboard::Dashboard(Parts parts) : parts_(std::move(parts)) {}
+
+Dashboard::~Dashboard() {
+  if (server_) server_->Stop();
+}
+
+Result<std::unique_ptr<Dashboard>> Dashboard::Open(Parts parts) {
+  if (parts.options.address.empty()) return std::unique_ptr<Dashboard>();
+  std::unique_ptr<Dashboard> dashboard(new Dashboard(std::move(parts)));
+  TRY(dashboard->Serve());
+  return dashboard;
+}
+
+Status Dashboard::Serve() {
+  const DashboardOptions& options = parts_.options;
+  const auto at = TRY(net::ParseHostPort(options.address).Context("--web-address"));
+  web::GuardOptions guard{.loopback = web::IsLoopbackName(at.host),
+                          .tls = !options.tls_cert_file.empty(),
+                          .hosts = options.hosts};
+  if (!options.token_file.empty()) guard.token = TRY(ReadToken(options.token_file));
+  if (!guard.loopback && guard.token.empty() && options.client_ca_file.empty()) {
+    return InvalidArgument("--web-address=" + options.address +
+                           " can be reached from elsewhere: give --web-token-file, or "
+                           "--web-client-ca-file for mutual TLS");
+  }
+  guard_ = std::make_unique<web::Guard>(std::move(guard), clock_);
+  desk_ = std::make_unique<web::Desk>(
+      [this](const web::Question& question, const std::function<bool()>& stop) {
+        return WorkOut(question, stop);
+      },
+      kWhatIfLimit);
+  site_ = std::make_unique<web::Site>(web::Site::Parts{.board = board_,
+                                                       .guard = *guard_,
+                                                       .desk = desk_.get(),
+                                                       .health =
+                                                           [this](report::JsonOut& out) {
+                                                             out.Field("version", kVersion);
+                                                             out.Field("rssBytes", ResidentBytes());
+                                                             WritePlugins(out, parts_.plugins);
+                                                             if (parts_.health) parts_.health(out);
+                                                           },
+                                                       .control_state = parts_.control_state,
+                                                       .control = parts_.control});
+  net::HttpServerOptions server = web::SiteServerOptions(at, parts_.log);
+  server.tls_cert_file = options.tls_cert_file;
+  server.tls_key_file = options.tls_key_file;
+  server.tls_client_ca_file = options.client_ca_file;
+  const auto answer = [this](const net::ServerRequest& request) { return site_->Answer(request); };
+  auto opened = net::HttpServer::Create(server, answer);
+  if (!opened.ok() && !options.address_is_given) {
+    server.port = 0;
+    opened = net::HttpServer::Create(server, answer);
+  }
+  if (!opened.ok()) return opened.status().Context("--web-address");
+  server_ = *std::move(opened);
+  return Status::Ok();
+}
+
+std::string Dashboard::url() const {
+  const auto at = net::ParseHostPort(parts_.options.address);
+  const std::string host = at.ok() && !at->host.empty() ? at->host : "localhost";
+  return (parts_.options.tls_cert_file.empty() ? "http://" : "https://") +
+         net::ToString(net::HostPort{host, server_->port()}) + "/";
+}
+
+void Dashboard::PassEnded(std::shared_ptr<const report::PassReport> report, Duration took) {
+  board_.Post(web::PassInfo{std::move(report), took});
+}
+
+void Dashboard::LookIfDue(const cluster::World& world, cloud::NodeGroups& groups, TimePoint now) {
+  const TimePoint wall = clock_.Now();
+  const Duration since = wall - looked_;
+  if (since < kLeastPause) return;
+  const bool for_history = now - looked_for_ >= kLookForHistory;
+  if (!for_history && since < (board_.watched() ? kLookWatched : kLookAlone)) return;
+  looked_ = wall;
+  looked_for_ = now;
+  board_.Post(looker_.Look(world, groups, now));
+}
+
+Result<std::string> Dashboard::WorkOut(const web::Question& question,
+                                       const std::function<bool()>& stop) {
+  const auto moment = std::make_shared<std::promise<Result<whatif::LiveMoment>>>();
+  std::future<Result<whatif::LiveMoment>> comes = moment->get_future();
+  const cloud::ScalingOptions defaults = parts_.flags.options.group_defaults;
+  parts_.decide([moment, defaults](const cluster::World* world, cloud::NodeGroups* groups,
+                                   TimePoint now) {
+    if (world == nullptr || groups == nullptr) {
+      moment->set_value(Unavailable("no engine decides here now: another replica may be leading"));
+    } else {
+      moment->set_value(whatif::TakeMoment(*world, *groups, now, defaults));
+    }
+  });
+  while (comes.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready)
+    if (stop()) return Unavailable("the decision thread had no moment to spare");
+  const whatif::LiveMoment taken = TRY(comes.get());
+  whatif::LiveChange change{.remove_nodes = question.remove_nodes,
+                            .max_sizes = question.max_sizes,
+                            .forbid_types = question.forbid_types};
+  if (question.add_pods) {
+    change.pod = TRY(PodOf(*question.add_pods, taken));
+    change.pods = question.add_pods->count;
+  }
+  return whatif::AsJson(TRY(whatif::AskLive(taken, change, parts_.flags, parts_.plugins, stop)));
+}
+
+}  // namespace coppice::app

@@ -1,0 +1,72 @@
+#include "app/port_forward.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+extern char** environ;
+
+namespace coppice::app {
+namespace {
+
+constexpr int kPatienceMillis = 30'000;
+
+}  // namespace
+
+Result<std::unique_ptr<PortForward>> PortForward::Start(const std::vector<std::string>& command) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Unavailable(std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  const int problem =
+      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (problem != 0) {
+    close(ends[0]);
+    return Unavailable(command.front() + " cannot be started (" + std::strerror(problem) +
+                       "); with --server no kubectl is needed");
+  }
+  std::unique_ptr<PortForward> forward(new PortForward(child, ends[0]));
+  TRY(forward->WaitForPort());
+  return forward;
+}
+
+Status PortForward::WaitForPort() {
+  // "Forwarding from 127.0.0.1:40531 -> 8086"
+  constexpr std::string_view kSays = "127.0.0.1:";
+  std::string said;
+  pollfd ready{.fd = output_, .events = POLLIN, .revents = 0};
+  while (said.find('\n') == std::string::npos) {
+    if (poll(&ready, 1, kPatienceMillis) <= 0)
+      return DeadlineExceeded("kubectl port-forward says nothing");
+    char buffer[512];
+    const ssize_t length = read(output_, buffer, sizeof(buffer));
+    if (length <= 0) return Unavailable("kubectl port-forward has ended");
+    said.append(buffer, static_cast<size_t>(length));
+  }
+  const size_t at = said.find(kSays);
+  if (at == std::string::npos) return Unavailable("kubectl port-forward says: " + said);
+  port_ = static_cast<uint16_t>(std::atoi(said.c_str() + at + kSays.size()));
+  return Status::Ok();
+}
+
+PortForward::~PortForward() {
+  kill(child_, SIGTERM);
+  int status = 0;
+  waitpid(child_, &status, 0);
+  close(output_);
+}
+
+}  // namespace coppice::app

@@ -1,0 +1,167 @@
+// The last hours: nodes, who waited, cost, and a mark per decision. Pointing shows the numbers of a moment, a click or the
+// slider goes back to it.
+import { ask, clock, h, money, s, say, setText, when } from './dom.js';
+
+const left = 64;
+const lanes = { nodes: [10, 58], waiting: [80, 118], cost: [138, 170] };
+const marksAt = 190;
+const axisAt = 214;
+const height = 220;
+
+export class Timeline {
+  hours = Number(sessionStorage.getItem('coppice-hours')) || 6;
+  data = null;
+  width = 800;
+  constructor(store) {
+    this.store = store;
+    this.svg = s('svg', { height, role: 'img', 'aria-label': 'Nodes, waiting pods, cost and decisions of the last hours' });
+    this.chart = h('div', { class: 'chart' }, this.svg);
+    this.range = h('input', { type: 'range', min: 0, max: 1000, value: 1000, step: 1, 'aria-label': 'Go back in time' });
+    this.ranges = [1, 6, 24].map((n) => h('button', { type: 'button', 'aria-pressed': n === this.hours, onclick: () => this.choose(n) }, n + ' h'));
+    this.pastText = h('span', {});
+    this.pastBox = h('div', { class: 'past', hidden: true }, this.pastText, h('button', { type: 'button', class: 'quiet', onclick: () => this.store.goLive() }, 'Back to now'));
+    this.root = h('section', { class: 'card timeline', 'aria-labelledby': 'timeline-title' },
+      h('header', {}, h('h2', { id: 'timeline-title' }, 'The last hours'), h('div', { class: 'end' }, h('div', { class: 'seg', role: 'group', 'aria-label': 'How far back' }, this.ranges))),
+      this.chart, this.range, this.pastBox);
+    this.range.addEventListener('input', () => this.slide());
+    this.chart.addEventListener('pointermove', (event) => this.point(event));
+    this.chart.addEventListener('pointerleave', () => this.hair(null));
+    this.chart.addEventListener('click', (event) => this.go(this.timeAt(event)));
+    this.resize = new ResizeObserver(() => { this.width = this.chart.clientWidth || this.width; this.draw(); });
+    this.resize.observe(this.chart);
+    this.whole = () => this.showPast();
+    store.addEventListener('whole', this.whole);
+    this.timer = setInterval(() => { if (!document.hidden) this.load(); }, 2000);
+    this.load();
+  }
+  end() {
+    clearInterval(this.timer);
+    clearTimeout(this.later);
+    this.resize.disconnect();
+    this.store.removeEventListener('whole', this.whole);
+  }
+  choose(hours) {
+    this.hours = hours;
+    sessionStorage.setItem('coppice-hours', hours);
+    this.ranges.forEach((button, i) => button.setAttribute('aria-pressed', [1, 6, 24][i] === hours));
+    this.load();
+  }
+  async load() {
+    const to = this.store.live.at;
+    if (!to) return;
+    try {
+      this.data = await ask(`timeline?points=400&from=${to - this.hours * 3600}&to=${to}`);
+      this.draw();
+    } catch { /* shown by the light in the bar */ }
+  }
+  // Time that is there fills the width, however short: the first minutes are looked at, too.
+  get from() { return Math.max(this.data.from, Math.min(this.data.keptSince || this.data.from, this.data.to - 600)); }
+  x(at) { return left + ((at - this.from) / Math.max(1, this.data.to - this.from)) * (this.width - left - 6); }
+  timeAt(event) {
+    if (!this.data) return 0;
+    const part = (event.clientX - this.chart.getBoundingClientRect().left - left) / (this.width - left - 6);
+    return this.from + Math.max(0, Math.min(1, part)) * (this.data.to - this.from);
+  }
+  slide() {
+    if (!this.data) return;
+    clearTimeout(this.later);
+    const value = Number(this.range.value);
+    if (value >= 1000) { this.store.goLive(); return; }
+    const at = this.from + (value / 1000) * (this.data.to - this.from);
+    this.later = setTimeout(() => this.go(at), 60);
+  }
+  async go(at) {
+    if (!at) return;
+    try { await this.store.goTo(at); say('Showing ' + when(this.store.past.at)); } catch (problem) { say(problem.message); }
+  }
+  showPast() {
+    const past = this.store.past;
+    this.pastBox.hidden = !past;
+    this.root.classList.toggle('back', Boolean(past));
+    if (past) setText(this.pastText, 'The cluster as it was at ' + when(past.at) + ' UTC');
+    else this.range.value = 1000;
+    this.draw();
+  }
+  path(values, [top, bottom], most, close) {
+    const at = this.data.samples.at;
+    let d = '';
+    for (let i = 0; i < at.length; i++) {
+      const y = (bottom - (values[i] / most) * (bottom - top)).toFixed(1);
+      d += (i ? 'H' + this.x(at[i]).toFixed(1) + 'V' : 'M' + this.x(at[i]).toFixed(1) + ' ') + y;
+    }
+    if (!d) return 'M0 0';
+    d += 'H' + this.x(this.data.to).toFixed(1);
+    return close ? d + 'V' + bottom + 'H' + this.x(at[0]).toFixed(1) + 'Z' : d;
+  }
+  label(lane, title, value) {
+    const [top] = lanes[lane];
+    return [s('text', { x: 0, y: top + 11 }, title), s('text', { x: 0, y: top + 27, class: 'value' }, value)];
+  }
+  draw() {
+    if (!this.data || !this.data.samples.at.length) return;
+    const { at, nodes, coming, pending, cost } = this.data.samples;
+    const last = at.length - 1;
+    const parts = [];
+    for (const lane of Object.values(lanes)) parts.push(s('line', { class: 'grid', x1: left, x2: this.width - 6, y1: lane[1] + 0.5, y2: lane[1] + 0.5 }));
+    const both = nodes.map((n, i) => n + coming[i]);
+    const mostNodes = Math.max(4, ...both) * 1.05;
+    parts.push(s('path', { class: 'area', d: this.path(nodes, lanes.nodes, mostNodes, true) }), s('path', { class: 'coming', d: this.path(both, lanes.nodes, mostNodes) }),
+      s('path', { class: 'area-line', d: this.path(nodes, lanes.nodes, mostNodes) }));
+    parts.push(s('path', { class: 'waits', d: this.path(pending, lanes.waiting, Math.max(4, ...pending), true) }));
+    parts.push(s('path', { class: 'cost', d: this.path(cost, lanes.cost, Math.max(0.01, ...cost) * 1.1) }));
+    parts.push(...this.label('nodes', 'nodes', String(nodes[last])), ...this.label('waiting', 'waiting', String(pending[last])), ...this.label('cost', 'cost/h', money(cost[last])));
+    parts.push(...this.decisions(), ...this.axis());
+    if (this.store.past) {
+      const x = this.x(this.store.past.at);
+      parts.push(s('line', { class: 'cursor', x1: x, x2: x, y1: 4, y2: marksAt + 10 }));
+      this.range.value = Math.round((1000 * (this.store.past.at - this.from)) / (this.data.to - this.from));
+    }
+    this.hairLine = s('line', { class: 'hair', visibility: 'hidden', y1: 4, y2: marksAt + 10 });
+    this.hairText = s('text', { class: 'value halo', visibility: 'hidden', y: 8 });
+    parts.push(this.hairLine, this.hairText);
+    this.svg.replaceChildren(...parts);
+  }
+  // Marks that would lie on each other are one.
+  decisions() {
+    const seen = new Set();
+    const out = [];
+    for (const decision of this.data.decisions) {
+      if (decision.kind === 'waits') continue;
+      const x = Math.round(this.x(decision.at) / 6) * 6;
+      const key = decision.kind + x;
+      if (x < left || seen.has(key)) continue;
+      seen.add(key);
+      const y = { up: marksAt - 4, down: marksAt + 4, trouble: marksAt - 12 }[decision.kind];
+      const shape = { up: `M${x} ${y - 4}l4 7h-8z`, down: `M${x} ${y + 4}l4 -7h-8z`, trouble: `M${x - 3} ${y - 3}h6v6h-6z` }[decision.kind];
+      out.push(s('path', { class: decision.kind, d: shape }));
+    }
+    return [s('text', { x: 0, y: marksAt + 4 }, 'decided'), ...out];
+  }
+  axis() {
+    const reach = this.data.to - this.from;
+    const step = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400].find((x) => reach / x <= Math.max(3, this.width / 110)) || 21600;
+    const out = [];
+    for (let at = Math.ceil(this.from / step) * step; at <= this.data.to; at += step) {
+      const x = this.x(at);
+      if (x < left + 14 || x > this.width - 16) continue;
+      out.push(s('text', { x, y: axisAt, 'text-anchor': 'middle' }, clock(at)));
+    }
+    return out;
+  }
+  point(event) { this.hair(this.timeAt(event)); }
+  hair(at) {
+    if (!this.hairLine || !this.data) return;
+    for (const part of [this.hairLine, this.hairText]) part.setAttribute('visibility', at === null ? 'hidden' : 'visible');
+    if (at === null) return;
+    const samples = this.data.samples;
+    let i = samples.at.findIndex((t) => t > at);
+    i = i < 0 ? samples.at.length - 1 : Math.max(0, i - 1);
+    const x = this.x(at);
+    this.hairLine.setAttribute('x1', x);
+    this.hairLine.setAttribute('x2', x);
+    setText(this.hairText, `${clock(at)}   ${samples.nodes[i]} nodes, ${samples.pending[i]} waiting, ${money(samples.cost[i])}/h`);
+    const rightSide = x < this.width - 260;
+    this.hairText.setAttribute('x', rightSide ? x + 8 : x - 8);
+    this.hairText.setAttribute('text-anchor', rightSide ? 'start' : 'end');
+  }
+}

@@ -1,0 +1,129 @@
+#include "web/terminal.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+namespace coppice::web {
+namespace {
+
+using AnswerJson = nlohmann::json;
+
+Result<AnswerJson> ParseAnswer(std::string_view text) {
+  AnswerJson json = AnswerJson::parse(text.begin(), text.end(), nullptr, false);
+  if (json.is_discarded() || !json.is_object())
+    return InvalidArgument("the server's answer is not what was asked for: is it coppice?");
+  return json;
+}
+
+// Fields of an answer, whatever is in it: somebody else's server must not end us.
+std::string TextOf(const AnswerJson& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+int64_t Number(const AnswerJson& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+}
+const AnswerJson& Sub(const AnswerJson& json, const char* key) {
+  static const AnswerJson kNothing = AnswerJson::object();
+  const auto found = json.find(key);
+  return found != json.end() && (found->is_object() || found->is_array()) ? *found : kNothing;
+}
+
+std::string Time(int64_t at) {
+  if (at <= 0 || at > 8'000'000'000) return "?";
+  const std::time_t seconds = at;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}Z", parts);
+}
+
+void AddPod(const AnswerJson& json, std::string& out) {
+  out += fmt::format("pod {} (pass of {})\n", TextOf(json, "pod"), Time(Number(json, "passAt")));
+  for (const AnswerJson& line : Sub(json, "lines"))
+    if (line.is_string() && !line.get_ref<const std::string&>().starts_with("group ") &&
+        !line.get_ref<const std::string&>().starts_with("nearest: "))
+      out += "  " + line.get<std::string>() + "\n";
+  const AnswerJson& groups = Sub(json, "groups");
+  size_t width = 0;
+  for (const AnswerJson& group : groups) width = std::max(width, TextOf(group, "group").size());
+  for (const AnswerJson& group : groups)
+    out += fmt::format("  {:<{}}  {}\n", TextOf(group, "group"), width, TextOf(group, "text"));
+  if (const std::string nearest = TextOf(json, "nearest"); !nearest.empty())
+    out += "nearest: " + nearest + "\n";
+}
+
+void AddNode(const AnswerJson& json, std::string& out) {
+  const AnswerJson& now = Sub(json, "now");
+  out += fmt::format("node {}", TextOf(json, "node"));
+  if (const std::string row = TextOf(now, "row"); !row.empty()) out += " of " + row;
+  if (const std::string state = TextOf(now, "state"); !state.empty()) out += ": " + state;
+  out += "\n";
+  if (now.contains("cpu")) {
+    out += fmt::format("  cpu {:.0f}%, memory {:.0f}%, {} pods\n",
+                       static_cast<double>(Number(now, "cpu")) / 10,
+                       static_cast<double>(Number(now, "memory")) / 10, Number(now, "pods"));
+  }
+  if (const int64_t goes = Number(now, "goesAt"); goes > 0)
+    out += "  goes at " + Time(goes) + " if nobody needs it until then\n";
+  for (const AnswerJson& line : Sub(json, "lines"))
+    if (line.is_string()) out += "  " + line.get<std::string>() + "\n";
+}
+
+std::string DecisionLine(const AnswerJson& decision) {
+  const std::string kind = TextOf(decision, "kind");
+  const char mark = kind == "up" ? '+' : kind == "down" ? '-' : kind == "trouble" ? '!' : '.';
+  return fmt::format("{}  {} {}: {}\n", Time(Number(decision, "at")), mark,
+                     TextOf(decision, "title"), TextOf(decision, "why"));
+}
+
+void AddGroup(const AnswerJson& json, std::string& out) {
+  const AnswerJson& now = Sub(json, "now");
+  out += fmt::format("{} {}: {} wanted, {} ready, between {} and {}\n", TextOf(now, "kind"),
+                     TextOf(json, "group"), Number(now, "target"), Number(now, "ready"),
+                     Number(now, "min"), Number(now, "max"));
+  if (const std::string backoff = TextOf(now, "backoff"); !backoff.empty())
+    out += "  backed off: " + backoff + " " + TextOf(now, "backoffText") + "\n";
+  for (const AnswerJson& refusal : Sub(json, "refusals"))
+    out += fmt::format("  refuses {} pods, such as {}: {}\n", Number(refusal, "pods"),
+                       TextOf(refusal, "pod"), TextOf(refusal, "text"));
+  for (const AnswerJson& decision : Sub(json, "decisions")) out += "  " + DecisionLine(decision);
+}
+
+}  // namespace
+
+Result<std::string> ExplainedAsText(std::string_view text) {
+  const AnswerJson json = TRY(ParseAnswer(text));
+  std::string out;
+  if (json.contains("pod")) {
+    AddPod(json, out);
+  } else if (json.contains("gang")) {
+    out += fmt::format("gang {} of queue {}: needs {}, {} placed, {} pods wait\n  {}\n",
+                       TextOf(json, "gang"), TextOf(json, "queue"), Number(json, "needs"),
+                       Number(json, "placed"), Number(json, "waits"), TextOf(json, "why"));
+  } else if (json.contains("node")) {
+    AddNode(json, out);
+  } else {
+    AddGroup(json, out);
+  }
+  return out;
+}
+
+Result<std::string> DecisionsAsText(std::string_view text) {
+  const AnswerJson json = TRY(ParseAnswer(text));
+  std::string out;
+  for (const AnswerJson& decision : Sub(json, "decisions")) out += DecisionLine(decision);
+  return out.empty() ? "nothing has been decided yet\n" : out;
+}
+
+std::string ErrorOf(std::string_view body) {
+  const AnswerJson json = AnswerJson::parse(body.begin(), body.end(), nullptr, false);
+  if (json.is_object()) return TextOf(json, "error");
+  return std::string(body.substr(0, 200));
+}
+
+}  // namespace coppice::web

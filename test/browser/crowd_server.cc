@@ -1,0 +1,177 @@
+// web_crowd: the dashboard of a cluster that is made up: so many nodes, so many pods, so many changes per second, to see what a page
+// and a server make of it. Prints its address; ends when its standard input does. With --bench it measures what being watched costs
+// whoever posts, opens that many streams itself, and ends.
+//
+//   web_crowd NODES PODS LOOKS_PER_SECOND SECONDS_PER_LOOK
+//   web_crowd --bench NODES STREAMS
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <random>
+#include <thread>
+
+#include "web/site.h"
+
+namespace coppice::web {
+namespace {
+
+class Crowd {
+ public:
+  Crowd(int nodes, int pods) : pods_(pods) {
+    for (int i = 0; i < nodes; ++i) names_.push_back(MakeNode(i));
+    use_.assign(names_.size(), 500);
+  }
+
+  // A twentieth of the nodes is used otherwise than before; some pods come, some go.
+  std::shared_ptr<const Seen> Look(TimePoint now) {
+    auto seen = std::make_shared<Seen>();
+    seen->at = now;
+    for (int g = 0; g < 12; ++g)
+      seen->rows.push_back(
+          {.name = "group-" + std::to_string(g), .max = 400, .target = 170, .price = 0.4});
+    for (size_t i = 0; i < names_.size(); ++i) {
+      if (Draw(20) == 0) use_[i] = static_cast<int16_t>(Draw(1000));
+      seen->nodes.push_back({.node = names_[i],
+                             .row = "group-" + std::to_string(i % 12),
+                             .cpu = use_[i],
+                             .memory = static_cast<int16_t>(1000 - use_[i]),
+                             .pods = static_cast<uint32_t>(pods_ / static_cast<int>(names_.size())),
+                             .price = 0.4});
+    }
+    for (int i = 0; i < 400; ++i) seen->pending.push_back(MakePod(static_cast<int>(Draw(40)), i));
+    seen->running = static_cast<size_t>(pods_);
+    return seen;
+  }
+
+ private:
+  uint64_t Draw(uint64_t below) { return random_() % below; }
+
+  static cluster::NodePtr MakeNode(int i) {
+    model::Node node;
+    node.metadata.name = "node-" + std::to_string(i);
+    node.metadata.labels["node.kubernetes.io/instance-type"] = "medium-4-16";
+    node.status.conditions = {{.type = "Ready", .status = "True"}};
+    return std::make_shared<const model::Node>(std::move(node));
+  }
+  static cluster::PodPtr MakePod(int owner, int i) {
+    model::Pod pod;
+    pod.metadata.namespace_ = "load";
+    pod.metadata.name = "app" + std::to_string(owner) + "-" + std::to_string(i);
+    pod.metadata.owner_references = {
+        {.kind = "ReplicaSet",
+         .name = "app" + std::string(1, static_cast<char>('a' + owner % 26)),
+         .controller = true}};
+    return std::make_shared<const model::Pod>(std::move(pod));
+  }
+
+  const int pods_;
+  std::vector<cluster::NodePtr> names_;
+  std::vector<int16_t> use_;
+  std::mt19937_64 random_{1};
+};
+
+int Stream(uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) std::abort();
+  constexpr char kAsk[] = "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  if (::send(fd, kAsk, sizeof(kAsk) - 1, 0) <= 0) std::abort();
+  return fd;
+}
+
+// Of this thread: being preempted by those that it wakes is not its work.
+double CpuMicros() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
+}
+
+// What a post costs the thread that decides, with nobody watching and with many.
+void Bench(Board& board, uint16_t port, int nodes, int streams) {
+  Crowd crowd(nodes, nodes * 10);
+  TimePoint now{std::chrono::seconds(1'767'592'800)};
+  const auto measure = [&](const char* what) {
+    std::vector<double> costs;
+    for (int i = 0; i < 100; ++i) {
+      now += std::chrono::seconds(10);
+      auto seen = crowd.Look(now);
+      const double began = CpuMicros();
+      board.Post(std::move(seen));
+      costs.push_back(CpuMicros() - began);
+      board.Flush();
+    }
+    std::ranges::sort(costs);
+    std::printf(
+        "post, processor time of the thread that posts, %d nodes, %s: median %.2f us, worst of 100 "
+        "%.2f us\n",
+        nodes, what, costs[50], costs.back());
+  };
+  measure("no stream");
+  std::vector<int> open;
+  for (int i = 0; i < streams; ++i) open.push_back(Stream(port));
+  std::atomic<bool> stop = false;
+  std::atomic<uint64_t> bytes = 0;
+  std::thread reader([&] {
+    std::vector<pollfd> ends;
+    for (const int fd : open) ends.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+    std::string buffer(1 << 16, '\0');
+    while (!stop) {
+      poll(ends.data(), ends.size(), 50);
+      for (const pollfd& end : ends)
+        if ((end.revents & POLLIN) != 0)
+          if (const ssize_t length = recv(end.fd, buffer.data(), buffer.size(), 0); length > 0)
+            bytes += static_cast<uint64_t>(length);
+    }
+  });
+  while (board.watchers() < static_cast<size_t>(streams)) std::this_thread::yield();
+  measure((std::to_string(streams) + " streams").c_str());
+  stop = true;
+  reader.join();
+  std::printf("%zu streams still open, %.1f MB sent to them\n", board.watchers(),
+              static_cast<double>(bytes) / 1e6);
+  for (const int fd : open) close(fd);
+}
+
+int Main(int argc, char** argv) {
+  SystemClock clock;
+  Board board;
+  Guard guard({}, clock);
+  Site site({.board = board, .guard = guard});
+  auto server = net::HttpServer::Create(
+      SiteServerOptions({"127.0.0.1", 0}, Log::Null()),
+      [&](const net::ServerRequest& request) { return site.Answer(request); });
+  if (!server.ok()) return 1;
+  if (argc == 4 && std::strcmp(argv[1], "--bench") == 0) {
+    Bench(board, (*server)->port(), std::atoi(argv[2]), std::atoi(argv[3]));
+    return 0;
+  }
+  if (argc != 5) return 2;
+  std::printf("Dashboard: http://127.0.0.1:%d/\n", (*server)->port());
+  std::fflush(stdout);
+  Crowd crowd(std::atoi(argv[1]), std::atoi(argv[2]));
+  TimePoint now{std::chrono::seconds(1'767'592'800)};
+  for (;;) {
+    now += std::chrono::seconds(std::atoi(argv[4]));
+    board.Post(crowd.Look(now));
+    pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    if (poll(&input, 1, 1000 / std::max(1, std::atoi(argv[3]))) > 0) return 0;
+  }
+}
+
+}  // namespace
+}  // namespace coppice::web
+
+int main(int argc, char** argv) { return coppice::web::Main(argc, argv); }

@@ -1,0 +1,55 @@
+// Two thousand nodes and twenty thousand pods, four looks a second; then eight hours of events in a minute: crowd_test.mjs WEB_CROWD
+import { browse, check, each, start, until } from './lib.mjs';
+
+const browser = await browse();
+
+async function open(args) {
+  const server = start(process.argv[2], args);
+  const url = await server.url;
+  const page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
+  const client = await page.context().newCDPSession(page);
+  await page.goto(url + '/');
+  await until(async () => (await page.locator('.tile').count()) >= 2000, '2,000 tiles');
+  return { server, url, page, client };
+}
+
+await each([
+  ['2,000 nodes and 20,000 pods stay smooth', async () => {
+    const { server, url, page } = await open(['2000', '20000', '4', '1']);
+    const frames = await page.evaluate(() => new Promise((done) => {
+      const times = [];
+      let last = performance.now();
+      const end = last + 8000;
+      const tick = (now) => { times.push(now - last); last = now; if (now < end) requestAnimationFrame(tick); else done(times); };
+      requestAnimationFrame(tick);
+    }));
+    frames.sort((a, b) => a - b);
+    const at = (share) => frames[Math.floor(frames.length * share)];
+    const whole = (await (await page.request.get(url + '/api/v1/state')).body()).length;
+    console.log(`      ${frames.length} frames in 8 s: median ${at(0.5).toFixed(1)} ms, 95% ${at(0.95).toFixed(1)} ms, worst ${frames.at(-1).toFixed(1)} ms; the state has ${Math.round(whole / 1000)} kB`);
+    check(at(0.5) < 34, 'half of the frames take more than 34 ms');
+    check(at(0.95) < 150, 'one frame in twenty takes more than 150 ms');
+    await page.close();
+    await server.stop();
+  }],
+  ['eight hours of events in a minute do not grow the page', async () => {
+    // 20 looks a second, each 24 s of the cluster's time.
+    const { server, page, client } = await open(['2000', '20000', '20', '24']);
+    const used = async () => {
+      await client.send('HeapProfiler.collectGarbage');
+      return (await client.send('Runtime.getHeapUsage')).usedSize;
+    };
+    await page.waitForTimeout(10_000);
+    const before = await used();
+    const elements = await page.evaluate(() => document.querySelectorAll('*').length);
+    await page.waitForTimeout(60_000);
+    const after = await used();
+    const later = await page.evaluate(() => document.querySelectorAll('*').length);
+    console.log(`      heap ${(before / 1e6).toFixed(1)} MB, a minute later ${(after / 1e6).toFixed(1)} MB; ${elements} elements, then ${later}`);
+    check(after < before * 1.25 + 2e6, 'the heap has grown');
+    check(later < elements * 1.2 + 200, 'the page has grown');
+    await page.close();
+    await server.stop();
+  }],
+]);
+await browser.close();
