@@ -202,4 +202,22 @@ void Recorder::Look(cloud::NodeGroups* groups, TimePoint now) {
   (void)writer_->Write(std::move(lines), first, now);
 }
 
+Result<std::unique_ptr<Recorder>> OpenRecorder(const std::string& directory,
+                                               const cluster::World& world, Workers& workers,
+                                               const Log& log) {
+  if (directory.empty()) return std::unique_ptr<Recorder>();
+  return std::make_unique<Recorder>(
+      TRY(LogWriter::Open({.directory = directory}, workers, log).Context("--record")), world);
+}
+
+Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups& groups,
+                  Executor& executor, Workers& workers, const Log& log) {
+  const auto recorder = OpenRecorder(directory, world, workers, log);
+  if (!recorder.ok()) log.Error("nothing is recorded", {{"error", recorder.status()}});
+  while (recorder.ok() && *recorder != nullptr) {
+    (*recorder)->Look(&groups, executor.clock().Now());
+    co_await executor.Sleep(kLookEvery);
+  }
+}
+
 }  // namespace coppice::rehearse

@@ -27,6 +27,8 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "base/executor.h"
+#include "base/task.h"
 #include "cloud/node_groups.h"
 #include "cluster/world.h"
 #include "rehearse/log_file.h"
@@ -66,5 +68,17 @@ class Recorder {
   std::map<std::string, uint64_t> nodes_;
   std::map<std::string, std::string> groups_;  // the line that was written last
 };
+
+// Writes to `directory` what `world` goes through; null if it is empty, for whoever does not record.
+// `workers` and `log` outlive it.
+Result<std::unique_ptr<Recorder>> OpenRecorder(const std::string& directory,
+                                               const cluster::World& world, Workers& workers,
+                                               const Log& log);
+// How often Record() looks: pods that live shorter are not seen.
+inline constexpr Duration kLookEvery = std::chrono::seconds(5);
+// The same as long as the executor runs; ends at once if `directory` is empty, and with an error in
+// the log if it cannot be written. What it refers to outlives the executor's tasks.
+Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups& groups,
+                  Executor& executor, Workers& workers, const Log& log);
 
 }  // namespace coppice::rehearse

@@ -37,6 +37,7 @@ struct ModelCommand {
   std::optional<Duration> lasts;  // unset: until somebody interrupts it
   Duration table = std::chrono::hours(2);
   bool verbose = false;
+  std::string record;  // a directory: what happens is written there
   autoscale::FlagValues flags;
   DashboardOptions web;
 };

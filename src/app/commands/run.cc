@@ -25,6 +25,7 @@ top. Prints a line per decision with its reason, a table now and then, and at Ct
   --for TIME      stop after so much simulated time, such as 24h (default: at Ctrl-C)
   --table TIME    simulated time between two tables (default 2h; 0: none)
   --verbose       the autoscaler's log to standard error
+  --record DIR    write down what happens, for coppice rehearse; also on a real cluster
 
 The dashboard, on a model cluster and on a real one (docs/dashboard.md):
   --web-address HOST:PORT  default 127.0.0.1:8086, or another port if that one is taken; none: off
@@ -108,6 +109,7 @@ Result<ModelCommand> ReadCommand(const std::vector<std::string>& args) {
   TRY(ReadDuration(own.Take("--table"), "--table", table));
   if (table) command.table = *table;
   command.verbose = own.TakeSwitch("--verbose");
+  command.record = own.Take("--record").value_or("");
   TakeWebFlags(own, command.web);
   command.flags = TRY(autoscale::ParseFlags(own.left()));
   return command;
@@ -138,7 +140,7 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
       std::fprintf(stderr, "coppice run: %s\n", known.message().c_str());
       return 2;
     }
-    return RunOnRealCluster(command->flags, plugins, {}, command->web);
+    return RunOnRealCluster(command->flags, plugins, {}, command->web, command->record);
   }
   return RunModel(*command, plugins);
 }
