@@ -56,10 +56,11 @@ Engine::Engine(Parts parts)
       cooldowns_(parts_.options, parts_.executor.clock().Now()),
       still_(parts_.world, parts_.executor, !parts_.options.deviations.news_between_stages),
       search_(parts_.world.snapshot(), parts_.filters),
+      choosing_(parts_.executor),
       up_({parts_.options, groups_, templates_, state_, search_, parts_.expanders,
            parts_.executor.clock(), options_of_, parts_.first_of_tie,
            [this](std::function<void()> work) { return parts_.cloud.Elsewhere(std::move(work)); },
-           slots_, parts_.log}),
+           slots_, parts_.log, &choosing_}),
       nearest_({parts_.options, groups_, templates_, state_, search_, options_of_}),
       down_({parts_.options, groups_, parts_.world, search_, parts_.executor.clock(), options_of_,
              slots_}),
@@ -70,9 +71,11 @@ Engine::Engine(Parts parts)
       observe_({shared_, nodes_, owners_, orders_, templates_, state_, still_, view_}),
       repair_({shared_, nodes_, owners_, state_, down_, actuator_, buyer_, view_}),
       scale_up_({shared_, observe_, nodes_, state_, templates_, search_, up_, help_, nearest_,
-                 buyer_, cooldowns_, still_}),
+                 buyer_, cooldowns_, still_, reserved_}),
       scale_down_(
-          {shared_, observe_, nodes_, state_, down_, fuse_, actuator_, cooldowns_, still_, view_}) {
+          {shared_, observe_, nodes_, state_, down_, fuse_, actuator_, cooldowns_, still_, view_}),
+      seller_({shared_, owners_, nodes_, state_, templates_, search_, parts_.expanders, choosing_,
+               buyer_, cooldowns_, still_, tpus_, reserved_, parts_.first_of_tie}) {
   if (!parts_.options.deviations.fresh_instances)
     parts_.executor.Spawn(RefreshInstances(parts_.executor, watched_));
 }

@@ -17,6 +17,7 @@
 #include "autoscale/cloud_calls.h"
 #include "autoscale/cluster_state.h"
 #include "autoscale/cooldowns.h"
+#include "autoscale/group_seller.h"
 #include "autoscale/memory.h"
 #include "autoscale/nearest_miss.h"
 #include "autoscale/options.h"
@@ -80,6 +81,8 @@ class Engine {
   TimePoint last_scale_up() const { return cooldowns_.last_scale_up(); }
   TimePoint last_scale_down() const { return cooldowns_.last_delete(); }
   ClusterState& state() { return state_; }
+  // Who sells the node groups' machines to gangs. As good as the last pass's look at them.
+  market::Seller& seller() { return seller_; }
   const ScaleDownPlanner& planner() const { return down_; }
   const Actuator& actuator() const { return actuator_; }
   const Templates& templates() const { return templates_; }
@@ -107,6 +110,8 @@ class Engine {
   StandStill still_;
   fit::Search search_;
   TpuRequests tpus_;
+  OneAtATime choosing_;
+  Reservations reserved_;
   ScaleUpPlanner up_;
   NearestMiss nearest_;
   ScaleDownPlanner down_;
@@ -118,6 +123,7 @@ class Engine {
   RepairStage repair_;
   ScaleUpStage scale_up_;
   ScaleDownStage scale_down_;
+  GroupSeller seller_;
   // For as long as the engine lives.
   const std::shared_ptr<ClusterState> watched_{&state_, [](ClusterState*) {}};
 };

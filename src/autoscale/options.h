@@ -120,6 +120,9 @@ struct Options {
   int32_t expendable_pods_priority_cutoff = -10;
   std::vector<std::string> bypassed_scheduler_names;
   std::vector<std::string> allowed_scheduler_names;
+  // Pods of these are bought for as whole gangs by another engine of this process: they take room
+  // on nodes, but are nobody to buy for here. No flag: whoever runs both engines says it.
+  std::vector<std::string> gang_scheduler_names;
   bool scale_up_from_zero = true;
   bool enforce_node_group_min_size = false;
   bool force_ds = false;

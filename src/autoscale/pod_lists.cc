@@ -62,6 +62,7 @@ Pods ListPending(const Options& options, const cluster::World& world) {
         !pod.status.nominated_node_name.empty()) {
       continue;
     }
+    if (Lists(options.gang_scheduler_names, pod.spec.scheduler_name)) continue;
     if (IsUnschedulable(pod)) {
       pending.push_back({entry->pod, entry->index});
     } else if (ListsScheduler(options.bypassed_scheduler_names, pod.spec.scheduler_name) &&

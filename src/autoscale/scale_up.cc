@@ -155,6 +155,8 @@ void ScaleUpPlanner::Choose(Draft& draft, const expand::Choice& choice, TimePoin
 Task<ScaleUpPlan> ScaleUpPlanner::Decide(DraftPtr draft, const expand::Surroundings& around,
                                          TimePoint now) {
   if (!draft->ended) {
+    std::optional<OneAtATime::Turn> turn;
+    if (parts_.choosing != nullptr) turn = co_await parts_.choosing->Enter();
     expand::Options options;
     for (const auto& option : draft->options) options.push_back(&option);
     const expand::Choice choice = co_await parts_.expanders.ChooseElsewhere(

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "autoscale/cluster_state.h"
+#include "autoscale/one_at_a_time.h"
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
 #include "autoscale/quotas.h"
@@ -72,6 +73,8 @@ class ScaleUpPlanner {
     expand::Elsewhere elsewhere;
     Processors& slots;
     const Log& log;
+    OneAtATime* choosing =
+        nullptr;  // expanders answer one question at a time; null: who else asks?
   };
   explicit ScaleUpPlanner(Parts parts) : parts_(std::move(parts)) {}
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "autoscale/surroundings.h"
+
 namespace coppice::autoscale {
 
 void ScaleUpStage::AddUpcoming(Pass& pass, Outcome& outcome) {
@@ -12,8 +14,10 @@ void ScaleUpStage::AddUpcoming(Pass& pass, Outcome& outcome) {
     replaced.insert(group.replaced.begin(), group.replaced.end());
     const TemplatePtr node_template = parts_.templates.Find(group.group);
     if (node_template == nullptr) continue;
+    const int reserved = parts_.reserved.Of(group.group);
     for (int i = 0; i < group.count; ++i) {
       pack::NodeTemplate copy = pack::FreshCopy(*node_template, "upcoming-" + std::to_string(i));
+      if (i < reserved) copy.node.spec.unschedulable = true;  // some gang's: nobody else's room
       copy.node.metadata.annotations[kUpcomingAnnotation] = "true";
       outcome.imagined.Add(group.group, std::move(copy));
     }
@@ -85,29 +89,6 @@ Result<ScaleUpStage::Plan> ScaleUpStage::MakePlan(Pass& pass, Observation& seen,
   return plan;
 }
 
-expand::Surroundings ScaleUpStage::Around() {
-  expand::Surroundings around;
-  around.cluster_nodes = shared_.world.node_count();
-  around.config_map = [this](std::string_view name, std::string_view key) -> Result<std::string> {
-    const auto map =
-        shared_.world.objects<model::ConfigMap>().Find(shared_.options.namespace_, name);
-    if (map == nullptr) return NotFound("there is no ConfigMap " + std::string(name));
-    const std::string* text = map->data.Find(key);
-    if (text == nullptr)
-      return FailedPrecondition("ConfigMap " + std::string(name) + " has no key " +
-                                std::string(key));
-    return *text;
-  };
-  around.warn = [this](std::string_view reason, std::string text) {
-    shared_.tell.Priorities(reason, std::move(text));
-  };
-  for (const cloud::GroupInfo& group : shared_.groups.Groups()) {
-    if (const TemplatePtr found = parts_.templates.Find(group.id))
-      around.templates.emplace_back(group.id, &found->node);
-  }
-  return around;
-}
-
 Task<report::ScaleUp> ScaleUpStage::CarryOut(ScaleUpPlan plan, TimePoint now) {
   for (const PlannedEvent& event : plan.events)
     shared_.tell.Status(event.type, event.reason, event.text);
@@ -169,7 +150,7 @@ Task<void> ScaleUpStage::Buy(Pass& pass, ScaleUpPlanner::DraftPtr draft, Outcome
       shared_.executor.clock().Now() + shared_.options.salvo_scale_up_budget;
   report::ScaleUp& report = pass.report->scale_up;
   for (int round = 0; draft != nullptr; ++round) {
-    const expand::Surroundings around = Around();
+    const expand::Surroundings around = SurroundingsOf(shared_, parts_.templates);
     ScaleUpPlan plan = co_await parts_.planner.Decide(std::move(draft), around, pass.now);
     if (round > 0) pass.report->earlier_rounds.push_back(std::move(report));
     report = co_await CarryOut(std::move(plan), pass.now);

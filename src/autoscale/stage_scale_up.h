@@ -12,6 +12,7 @@
 #include "autoscale/imagined.h"
 #include "autoscale/nearest_miss.h"
 #include "autoscale/pods_to_help.h"
+#include "autoscale/reservations.h"
 #include "autoscale/roster.h"
 #include "autoscale/scale_up.h"
 #include "autoscale/stage.h"
@@ -34,6 +35,7 @@ class ScaleUpStage {
     Buyer& buyer;
     Cooldowns& cooldowns;
     StandStill& still;
+    const Reservations& reserved;
   };
   explicit ScaleUpStage(Parts parts) : parts_(parts), shared_(parts.shared) {}
 
@@ -72,7 +74,6 @@ class ScaleUpStage {
   bool WantsToBuy(Pass& pass, const PodsToHelp::List& list);
   Task<void> Buy(Pass& pass, ScaleUpPlanner::DraftPtr draft, Outcome& outcome);
   Task<report::ScaleUp> CarryOut(ScaleUpPlan plan, TimePoint now);
-  expand::Surroundings Around();
   bool PlaceOnBought(const report::ScaleUp& done, int round, const Pods& helped, Outcome& outcome);
   void Explain(Pass& pass, Outcome& outcome);
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "market/intent.h"
+
 namespace coppice::autoscale {
 
 namespace {
@@ -76,7 +78,8 @@ bool TaintConfig::HasStartupTaint(const model::Node& node) const {
 std::vector<model::Taint> TaintConfig::Sanitize(const std::vector<model::Taint>& taints) const {
   std::vector<model::Taint> kept;
   for (const auto& taint : taints) {
-    const bool ours = taint.key == kToBeDeletedTaint || taint.key == kDeletionCandidateTaint;
+    const bool ours = taint.key == kToBeDeletedTaint || taint.key == kDeletionCandidateTaint ||
+                      taint.key == market::kHeldForTaint;
     const bool of_a_condition =
         std::ranges::find(kConditionTaints, taint.key) != kConditionTaints.end();
     if (ours || of_a_condition || IsStartupTaint(taint.key) || IsStatusTaint(taint.key)) continue;

@@ -16,6 +16,7 @@ class FakeSeller final : public Seller {
   explicit FakeSeller(std::string name) : name_(std::move(name)) {}
 
   // What it sells.
+  bool ready = true;
   std::string source = "fake";
   int target = 0;
   int max = 100;
@@ -30,9 +31,11 @@ class FakeSeller final : public Seller {
   std::vector<Want> quoted;
   std::vector<Offer> ordered;
   std::vector<Outcome> cancelled;
+  std::vector<Reserved> kept;
 
   std::string_view name() const override { return name_; }
 
+  bool Ready() const override { return ready; }
   Task<Quotes> Quote(Want want, View) override {
     quoted.push_back(want);
     if (!refusal.empty()) {
@@ -70,11 +73,12 @@ class FakeSeller final : public Seller {
     cancelled.push_back(std::move(outcome));
     co_return Status::Ok();
   }
+  void Keep(const std::vector<Reserved>& reserved) override { kept = reserved; }
   bool WasOrdered(const Lot& lot) const override { return target >= lot.after; }
   Delivery Look(const Outcome& outcome, const std::vector<std::string>& taken) const override {
     Delivery delivery;
     int machines = 0;
-    for (const Lot& lot : outcome.lots) machines += lot.machines;
+    for (const Lot& lot : outcome.lots) machines += lot.machines + lot.claimed;
     for (const std::string& node : arrived) {
       if (static_cast<int>(delivery.nodes.size()) == machines) break;
       if (std::ranges::find(taken, node) == taken.end()) delivery.nodes.push_back(node);

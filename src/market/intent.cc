@@ -36,6 +36,7 @@ Result<Lot> LotFrom(const Json& json) {
   if (source == json.end() || !source->is_string()) return InvalidArgument("a lot has no source");
   lot.source = source->get<std::string>();
   lot.machines = static_cast<int>(TRY(Number(json, "machines", kMostMachines)));
+  lot.claimed = static_cast<int>(TRY(Number(json, "claimed", kMostMachines)));
   lot.before = static_cast<int>(TRY(Number(json, "before", kMostMachines)));
   lot.after = static_cast<int>(TRY(Number(json, "after", kMostMachines)));
   const auto price = json.find("price");
@@ -52,6 +53,7 @@ std::string FormatIntent(const Intent& intent) {
                 {"machines", lot.machines},
                 {"before", lot.before},
                 {"after", lot.after}};
+    if (lot.claimed > 0) one["claimed"] = lot.claimed;
     if (lot.price_per_hour) one["price"] = *lot.price_per_hour;
     lots.push_back(std::move(one));
   }

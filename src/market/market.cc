@@ -22,6 +22,10 @@ Seller* Market::Find(std::string_view name) const {
   return it == sellers_.end() ? nullptr : *it;
 }
 
+bool Market::Ready() const {
+  return std::ranges::all_of(sellers_, [](const Seller* seller) { return seller->Ready(); });
+}
+
 Task<Market::Answer> Market::Quote(Want want, View view) {
   Answer answer;
   std::vector<Offer> offers;
@@ -64,6 +68,10 @@ Task<Status> Market::Cancel(Outcome outcome) {
   co_return co_await seller->Cancel(std::move(outcome));
 }
 
+void Market::Keep(const std::vector<Reserved>& reserved) {
+  for (Seller* seller : sellers_) seller->Keep(reserved);
+}
+
 bool Market::WasOrdered(const Outcome& outcome, const Lot& lot) const {
   const Seller* seller = Find(outcome.seller);
   return seller != nullptr && seller->WasOrdered(lot);
@@ -72,7 +80,7 @@ bool Market::WasOrdered(const Outcome& outcome, const Lot& lot) const {
 Delivery Market::Look(const Outcome& outcome, const std::vector<std::string>& taken) const {
   if (const Seller* seller = Find(outcome.seller)) return seller->Look(outcome, taken);
   Delivery delivery;
-  for (const Lot& lot : outcome.lots) delivery.coming += lot.machines;
+  for (const Lot& lot : outcome.lots) delivery.coming += lot.machines + lot.claimed;
   return delivery;
 }
 

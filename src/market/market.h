@@ -22,9 +22,11 @@ class Market {
     std::vector<Offer> others = {};      // that lost, for people
     std::vector<Refusal> refusals = {};  // of those who had nothing to offer
   };
+  bool Ready() const;  // all of them are
   Task<Answer> Quote(Want want, View view);
   Task<Outcome> Order(Offer offer);
   Task<Status> Cancel(Outcome outcome);
+  void Keep(const std::vector<Reserved>& reserved);
   bool WasOrdered(const Outcome& outcome, const Lot& lot) const;
   // A seller that is not there any more: all of it is taken for coming, for nobody knows better.
   Delivery Look(const Outcome& outcome, const std::vector<std::string>& taken) const;

@@ -146,7 +146,7 @@ TEST(IntentTest, SurvivesBeingWritten) {
   intent.what.seller = "node groups";
   intent.what.ordered_at = TimePoint(std::chrono::seconds(100));
   intent.what.lots = {
-      {.source = "a", .machines = 2, .before = 1, .after = 3, .price_per_hour = 0.5},
+      {.source = "a", .machines = 2, .claimed = 1, .before = 1, .after = 3, .price_per_hour = 0.5},
       {.source = "b", .machines = 1, .before = 0, .after = 1}};
   const auto read = ParseIntent(FormatIntent(intent));
   ASSERT_TRUE(read.ok()) << read.status();

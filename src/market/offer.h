@@ -14,7 +14,8 @@ namespace coppice::market {
 // So many machines of one kind.
 struct Lot {
   std::string source;  // group or pool
-  int machines = 0;
+  int machines = 0;    // to be bought
+  int claimed = 0;     // besides: ordered before, on their way, and nobody else's
   // What the seller's target is and will be, where it has one: orders over externalgrpc carry no
   // name, so this is how one is recognised after a restart. 0 and 0: orders have names.
   int before = 0;

@@ -27,6 +27,9 @@ class Seller {
   // "node groups". The same across restarts: outcomes carry it.
   virtual std::string_view name() const = 0;
 
+  // False as long as it has not seen what there is: then nothing that it says of orders counts.
+  virtual bool Ready() const = 0;
+
   // What it would take to place all of `want`; with Want::in_part some of it. Every offer can be
   // ordered as it is.
   virtual Task<Quotes> Quote(Want want, View view) = 0;
@@ -36,6 +39,9 @@ class Seller {
   // to give back.
   virtual Task<Status> Cancel(Outcome outcome) = 0;
 
+  // All machines on their way that gangs wait for, whenever that changes: nobody else is to count on
+  // them. Those of other sellers may be among them.
+  virtual void Keep(const std::vector<Reserved>& reserved) = 0;
   // Of a lot whose order was about to go out when the process ended: whether it has.
   virtual bool WasOrdered(const Lot& lot) const = 0;
   // What has become of it. `taken`: nodes that are somebody else's, by name.

@@ -52,19 +52,19 @@ struct Want {
   }
 };
 
-// Machines on their way that are somebody's already.
+// Machines on their way that are some gang's already.
 struct Reserved {
   std::string seller;
   std::string source;  // group or pool
   std::string gang;
   int machines = 0;
+  friend bool operator==(const Reserved&, const Reserved&) = default;
 };
 
 // What a seller has to know beside its own view of the cluster.
 struct View {
   TimePoint now;
-  std::vector<PlacedPod> placed = {};   // of others, in the session that asks
-  std::vector<Reserved> reserved = {};  // this gang's own among them
+  std::vector<PlacedPod> placed = {};  // of others, in the session that asks
 };
 
 }  // namespace coppice::market

@@ -4,17 +4,20 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/pool.h"
 #include "cloud/cloud_node_groups.h"
+#include "grpc/expiry_watch.h"
 #include "grpc/interceptors.h"
 #include "grpc/server.h"
 #include "net/http_server.h"
 #include "net/status_server.h"
 #include "provider/config_watch.h"
 #include "provider/open_cloud.h"
+#include "rpc/cloud_server.h"
 #include "rpc/node_group_server.h"
 
 namespace coppice::provider {
@@ -45,6 +48,7 @@ struct Provider::State {
   ProviderConfig config;
   std::unique_ptr<ConfigWatch> watch;
   std::shared_ptr<grpc::CertificateStore> certificates;
+  std::optional<grpc::ExpiryWatch> expiry;
 
   // In the order in which they need each other; destroyed in the other.
   std::unique_ptr<cloud::Cloud> cloud;
@@ -79,7 +83,8 @@ Status Provider::State::Check(const std::vector<cloud::GroupConfig>& groups_to_c
 
 Status Provider::State::Open() {
   watch = std::make_unique<ConfigWatch>(
-      options.config_path, [](const char* name) { return std::getenv(name); }, context.log);
+      options.config_path, [](const char* name) { return std::getenv(name); }, context.log,
+      options.serve == Serve::kCloud ? Groups::kOptional : Groups::kRequired);
   config = TRY(watch->LoadFirst());
   if (config.tls) {
     certificates = TRY(grpc::CertificateStore::Open({.cert_file = config.tls->cert_file,
@@ -117,12 +122,16 @@ Status Provider::State::Open() {
 
 Status Provider::State::OpenGrpc() {
   const std::string metric_prefix = cloud->MetricPrefix() + "_";
+  if (certificates != nullptr)
+    expiry.emplace(certificates, context.clock, context.log, context.metrics, metric_prefix);
   std::vector<grpc::Service> services;
-  services.push_back(
-      grpc::Intercept(rpc::NodeGroupService(*groups), {.clock = context.clock,
-                                                       .log = context.log,
-                                                       .metrics = context.metrics,
-                                                       .metric_prefix = metric_prefix}));
+  services.push_back(grpc::Intercept(options.serve == Serve::kCloud
+                                         ? rpc::CloudService(*cloud, context.log)
+                                         : rpc::NodeGroupService(*groups),
+                                     {.clock = context.clock,
+                                      .log = context.log,
+                                      .metrics = context.metrics,
+                                      .metric_prefix = metric_prefix}));
   grpc::ServerOptions server_options{.listen = config.listen,
                                      .certificates = certificates,
                                      .insecure = options.insecure,
@@ -224,8 +233,7 @@ Result<std::unique_ptr<Provider>> Provider::Start(ProviderOptions options,
 }
 
 void Provider::Tick() {
-  if (state_->certificates != nullptr)
-    state_->certificates->Current();  // says so if they are broken
+  if (state_->expiry) state_->expiry->Look();  // says so if they are broken, too
   if (auto next = state_->watch->LoadIfChanged()) {
     const Status applied = state_->Apply(*next);
     if (!applied.ok()) {
