@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int64_t kStart = 1'767'592'800'000;
+constexpr int64_t kMorning = 1'767'592'800'000;
 
 // Two hours: one node with one pod; after ten minutes eight pods more, for half an hour; and a Job
 // of twenty minutes.
@@ -23,7 +23,7 @@ Demand ADay() {
   DemandReader reader;
   const auto line = [&](const std::string& text) { reader.Line(text); };
   const auto at = [&](int64_t minutes) {
-    line("{\"at\":" + std::to_string(kStart + minutes * 60'000) + "}");
+    line("{\"at\":" + std::to_string(kMorning + minutes * 60'000) + "}");
   };
   const auto shape = [&](int id, const char* kind, const char* name, const char* policy) {
     line("{\"shape\":" + std::to_string(id) +
