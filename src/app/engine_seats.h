@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/engine_seat.h"
@@ -16,6 +17,7 @@ namespace coppice::app {
 struct RunSettings {
   autoscale::FlagValues flags;  // of the process, and of node groups
   bool node_groups = true;
+  std::string record = {};  // a directory for rehearse/recorder.h; empty: nothing is recorded
   std::optional<provision::Settings> node_pools = std::nullopt;  // absent: there are none
   std::optional<batch::SchedulerFlags> batch = std::nullopt;     // absent: nobody schedules
 };

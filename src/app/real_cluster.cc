@@ -264,6 +264,10 @@ class RealCluster {
     for (const auto& seat : seats_) {
       const Status open = co_await seat->Open();
       if (!open.ok()) co_return open;
+      if (cloud::NodeGroups* groups = seat->groups(); groups != nullptr) {
+        executor_->Spawn(
+            rehearse::Record(settings_.record, world_, *groups, *executor_, workers_, log_));
+      }
     }
     co_return Status::Ok();
   }

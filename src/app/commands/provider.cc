@@ -31,8 +31,8 @@ int RunProvider(const std::vector<std::string>& args, Plugins& plugins) {
   flags.AddString("config", config, "Configuration file (YAML).");
   flags.Require("config");
   flags.AddChoice("serve", serve, {"node-groups", "cloud"},
-                  "node-groups: to Cluster Autoscaler, over externalgrpc; cloud: the four verbs, "
-                  "over our own protocol (proto/cloud.proto).");
+                  "node-groups: to Cluster Autoscaler, over externalgrpc; cloud: the four verbs of "
+                  "the file's cloud, over our own protocol (proto/cloud.proto).");
   flags.AddString("metrics-addr", metrics_addr,
                   "Address of /metrics, /healthz and /readyz; empty: the file's metricsListen, "
                   "else :9090.");

@@ -33,6 +33,9 @@ void AddModelFlags(FlagSet& set, ModelCommand& command) {
                   "Stop after so much simulated time, such as 24h; empty: at Ctrl-C.");
   set.AddDuration("table", command.table, "Simulated time between two tables; 0: none.");
   set.AddBool("verbose", command.verbose, "The autoscaler's log to standard error.");
+  set.Group("On a model cluster and on a real one");
+  set.AddString("record", command.record,
+                "A directory: what happens is written there, for coppice rehearse.");
 }
 
 void AddWebFlags(FlagSet& set, DashboardOptions& web) {
@@ -138,6 +141,7 @@ bool NamesCluster(const autoscale::FlagValues& flags) {
 int OnRealCluster(const ModelCommand& command, Plugins& plugins) {
   RunSettings settings{.flags = command.flags,
                        .node_groups = command.node_groups,
+                       .record = command.record,
                        .node_pools = command.node_pools,
                        .batch = command.batch};
   if (settings.batch && IsAlone(settings.flags)) settings.node_groups = false;
@@ -146,6 +150,8 @@ int OnRealCluster(const ModelCommand& command, Plugins& plugins) {
     if (!groups.ok()) return Failed("run", groups.status());
     settings.node_groups = *groups;
   }
+  if (!settings.node_groups && !settings.record.empty())
+    return WrongUsage("run", InvalidArgument("--record: only what happens to node groups is kept"));
   return RunOnRealCluster(settings, plugins, {}, command.web);
 }
 
