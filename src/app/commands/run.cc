@@ -76,7 +76,7 @@ void SettleProcess(const provision::Settings& settings, const FlagSet& set,
     flags.options.namespace_ = *settings.leader_election_namespace;
   if (settings.disable_leader_election) flags.leader_elect = false;
   constexpr int kDebugVerbosity = 4;
-  if (settings.log_level == "debug" && !set.Given("v")) flags.verbosity = kDebugVerbosity;
+  if (settings.log_level == "debug" && !set.Given("v")) flags.log.verbosity = kDebugVerbosity;
 }
 
 bool AsksForPools(const std::vector<std::string>& args) {
