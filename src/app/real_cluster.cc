@@ -18,6 +18,7 @@
 #include "host/pages.h"
 #include "host/signal_thread.h"
 #include "net/status_server.h"
+#include "rehearse/recorder.h"
 #include "whatif/cluster_dump.h"
 
 namespace coppice::app {

@@ -90,26 +90,21 @@ Status TakeEngineFlags(std::vector<std::string>& args, ModelCommand& command) {
 }
 
 // Karpenter's settings of the process, where no flag of ours says otherwise.
-void SettleProcess(const provision::Settings& settings, const std::vector<std::string>& args,
+void SettleProcess(const provision::Settings& settings, const FlagSet& set,
                    autoscale::FlagValues& flags) {
-  const auto given = [&](const std::string& name) {
-    return std::ranges::any_of(args, [&](const std::string& arg) {
-      return arg == "--" + name || arg.starts_with("--" + name + "=");
-    });
-  };
-  if (!given("kube-client-qps"))
+  if (!set.Given("kube-client-qps"))
     flags.kube_client_qps = settings.kube_client_qps.value_or(provision::kKubeClientQps);
-  if (!given("kube-client-burst"))
+  if (!set.Given("kube-client-burst"))
     flags.kube_client_burst = settings.kube_client_burst.value_or(provision::kKubeClientBurst);
-  if (settings.metrics_port && !given("address"))
+  if (settings.metrics_port && !set.Given("address"))
     flags.address = ":" + std::to_string(*settings.metrics_port);
-  if (settings.leader_election_name && !given("leader-elect-resource-name"))
+  if (settings.leader_election_name && !set.Given("leader-elect-resource-name"))
     flags.leader_elect_resource_name = *settings.leader_election_name;
-  if (settings.leader_election_namespace && !given("namespace"))
+  if (settings.leader_election_namespace && !set.Given("namespace"))
     flags.options.namespace_ = *settings.leader_election_namespace;
   if (settings.disable_leader_election) flags.leader_elect = false;
   constexpr int kDebugVerbosity = 4;
-  if (settings.log_level == "debug" && !given("v")) flags.verbosity = kDebugVerbosity;
+  if (settings.log_level == "debug" && !set.Given("v")) flags.log.verbosity = kDebugVerbosity;
 }
 
 // Whether the batch scheduler runs alone: nothing names node groups.
@@ -173,7 +168,7 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
     TRY(CheckPluginNames(command.flags, plugins));
     if (!command.node_groups && !command.node_pools && !command.batch)
       return InvalidArgument("--node-groups=false without --node-pools leaves nothing to do");
-    if (command.node_pools) SettleProcess(*command.node_pools, left, command.flags);
+    if (command.node_pools) SettleProcess(*command.node_pools, flags, command.flags);
     if (command.batch) SetForBatch(*command.batch, command.flags);
     if (NamesCluster(command.flags)) {
       const bool alone = command.batch && IsAlone(command.flags);
