@@ -29,6 +29,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 else()
   # The second: libstdc++ 12 itself uses what it deprecates (std::stable_sort).
   add_compile_options(-Wno-missing-designated-field-initializers -Wno-deprecated-declarations)
+  add_compile_options(-Wthread-safety)  # base/mutex.h: what is read with which lock held
   if(COPPICE_UNITY)
     # Of a neighbour's aliases, too, which is nobody's concern; g++ looks at the rest.
     add_compile_options(-Wno-shadow)

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "acme.h"
+#include "cloud/offline_flavors.h"
 
 namespace acme {
 namespace {
 
 using namespace coppice;  // NOLINT: an example reads better so
 
-class AcmeCloud final : public cloud::Cloud {
+class AcmeCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
  public:
   AcmeCloud(Clock& clock, int quota) : clock_(clock), quota_(quota) {}
 

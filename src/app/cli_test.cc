@@ -42,6 +42,67 @@ TEST(CliTest, TellsItsVersionAndItsCommands) {
     EXPECT_THAT(help.out, HasSubstr(command));
 }
 
+TEST(CliTest, HelpListsWhatIsLinkedIn) {
+  const std::string help = Invoke({"--help"}).out;
+  for (const char* linked : {"Linked in:", "simulated", "cloudscale", "externalgrpc", "least-waste",
+                             "TaintToleration", "gang"})
+    EXPECT_THAT(help, HasSubstr(linked));
+  EXPECT_THAT(Invoke({"run", "--help"}).out, HasSubstr("Linked in:"));
+}
+
+// One wrong word for each command, its flags and what they name: the same code, the flag's name,
+// and the nearest that there is.
+TEST(CliTest, WhateverIsWrongTheCodeIsTwoAndTheNearestIsNamed) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
+      {{"simulat"}, "did you mean 'simulate'?"},
+      {{"--hlep"}, "there is no command '--hlep'"},
+      {{"run", "--scan-intervall=10s"}, "did you mean --scan-interval?"},
+      {{"run", "--scan-interval=0s"}, "--scan-interval=0s: '0s' is out of range"},
+      {{"run", "--max-nodes-total=-1"}, "--max-nodes-total=-1"},
+      {{"run", "--scale-down-utilization-threshold=50"}, "0 to 1"},
+      {{"run", "--scale-down-utilization-threshold=nan"}, "is not a number"},
+      {{"run", "--expander=leest-waste"}, "did you mean 'least-waste'?"},
+      {{"run", "--processor=pod-lst=x"}, "did you mean 'pod-list'?"},
+      {{"run", "--nodes=web"}, "--nodes=web: write min:max:name"},
+      {{"run", "--speed=-1"}, "--speed=-1"},
+      {{"run", "--for=soon"}, "--for=soon"},
+      {{"run", "now"}, "'now' is no flag"},
+      {{"run", "--dry-run"}, "--dry-run: nothing real is touched on a model cluster"},
+      {{"simulate"}, "--cluster is required"},
+      {{"simulate", "--cluster"}, "--cluster needs a value"},
+      {{"simulate", "--cluster=-", "--output=jsn"}, "did you mean json?"},
+      {{"simulate", "--cluster=-", "--now=today"}, "--now=today: write a time"},
+      {{"simulate", "--cluster=-", "--horizon=-1h"}, "--horizon=-1h"},
+      {{"simulate", "--cluster=-", "--expander=random,nope"}, "there is no 'nope'"},
+      {{"provider", "--config=x", "--max-connection-age=-1h"}, "--max-connection-age=-1h"},
+      {{"provider", "--confg=x"}, "did you mean --config?"},
+      {{"expander", "--strategy=most-pod"}, "did you mean 'most-pods'?"},
+      {{"expander", "--port=99999"}, "--port=99999"},
+      {{"extender", "--listen=nowhere"}, "--listen=nowhere"},
+      {{"extender", "--tls-cert=c"}, "belong together"},
+      {{"validate"}, "FILE... is required"},
+      {{"validate", "--strict"}, "there is no flag --strict"},
+      {{"flags", "markdown"}, "did you mean --markdown?"},
+  };
+  for (const auto& [args, says] : rows) {
+    const Outcome outcome = Invoke(args);
+    EXPECT_EQ(outcome.code, 2) << testing::PrintToString(args);
+    EXPECT_THAT(outcome.err, HasSubstr(says)) << testing::PrintToString(args);
+    EXPECT_THAT(outcome.err, HasSubstr("--help")) << testing::PrintToString(args);
+  }
+}
+
+TEST(CliTest, EveryCommandSaysHowItIsUsed) {
+  for (const char* command :
+       {"run", "provider", "expander", "extender", "simulate", "validate", "flags"}) {
+    for (const char* help : {"--help", "-h", "help"}) {
+      const Outcome outcome = Invoke({command, help});
+      EXPECT_EQ(outcome.code, 0) << command << " " << help;
+      EXPECT_THAT(outcome.out, HasSubstr(command)) << command << " " << help;
+    }
+  }
+}
+
 TEST(CliTest, WrongUsageIsCodeTwo) {
   EXPECT_EQ(Invoke({}).code, 2);
   EXPECT_EQ(Invoke({"no-such-command"}).code, 2);
@@ -130,7 +191,7 @@ TEST(CliTest, TheArgumentsOfUpstreamsChartAreAccepted) {
   ASSERT_TRUE(flags.ok()) << flags.status().message();
   EXPECT_EQ(flags->cloud_provider, "externalgrpc");
   EXPECT_EQ(flags->options.startup_taint, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(flags->verbosity, 4);
+  EXPECT_EQ(flags->log.verbosity, 4);
   // Also with discovery, which the chart renders for the providers that have it.
   arguments.push_back("--node-group-auto-discovery=label:cluster=x");
   EXPECT_TRUE(autoscale::ParseFlags(arguments).ok());

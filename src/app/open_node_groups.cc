@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "app/command_line.h"
 #include "base/strings.h"
 #include "cloud/combined_node_groups.h"
 #include "cloud/node_groups_context.h"
@@ -127,6 +128,11 @@ Result<std::unique_ptr<cloud::NodeGroups>> Opener::OpenAll() const {
 }
 
 }  // namespace
+
+Status CheckPluginNames(const autoscale::FlagValues& flags, const Plugins& plugins) {
+  TRY(KnownNames("--expander", flags.options.expander, plugins.expanders.names()));
+  return autoscale::CheckProcessorNames(plugins.processors, flags.processors);
+}
 
 Status CheckProviderNames(const autoscale::FlagValues& flags, const Plugins& plugins) {
   for (const std::string& part : Split(flags.cloud_provider, ',')) {

@@ -26,6 +26,8 @@ Result<std::unique_ptr<cloud::NodeGroups>> OpenNodeGroups(const autoscale::FlagV
                                                           Metrics& metrics,
                                                           Workers* cloud_workers = nullptr);
 
+// Whether all expanders and processors that are named are registered.
+Status CheckPluginNames(const autoscale::FlagValues& flags, const Plugins& plugins);
 // Whether all that --cloud-provider names is registered, without opening anything.
 Status CheckProviderNames(const autoscale::FlagValues& flags, const Plugins& plugins);
 

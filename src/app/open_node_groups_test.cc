@@ -100,7 +100,7 @@ TEST_F(OpenNodeGroupsTest, NodesReplacesTheLimitsOfTheFile) {
   EXPECT_EQ(groups[0].min_size, 2);
   EXPECT_EQ(groups[0].max_size, 7);
   EXPECT_THAT(Refusal(with("2:7:wob")), HasSubstr("no node group 'wob'; there are: web"));
-  EXPECT_THAT(Refusal(with("7:2:web")), HasSubstr("max is less than min"));
+  EXPECT_THAT(Refusal(with("7:2:web")), HasSubstr("0 <= min <= max"));
   EXPECT_THAT(Refusal(with("web")), HasSubstr("min:max:name"));
 }
 

@@ -108,7 +108,6 @@ class ClusterState {
   void RegisterScaleDown(std::string_view group, TimePoint expected_gone);
   // Needs a template of the group, as upstream: without one it could not be scaled up anyway.
   void RegisterFailure(std::string_view group, cloud::MachineError why, TimePoint now);
-  void DropRequest(std::string_view group) { requests_.erase(std::string(group)); }
   void InvalidateInstances(std::string_view group) { instances_cache_.erase(std::string(group)); }
   void RefreshInstances();  // upstream's background refresh, every two minutes
 

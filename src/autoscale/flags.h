@@ -7,12 +7,12 @@
 
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "autoscale/options.h"
+#include "base/flag_set.h"
+#include "base/log_flags.h"
 #include "base/status.h"
 
 namespace coppice::autoscale {
@@ -46,10 +46,7 @@ struct FlagValues {
   bool debugging_snapshot_enabled = false;
   bool emit_per_nodegroup_metrics = false;
   std::vector<std::string> processors;  // SLOT=NAME
-  int verbosity = 0;                    // --v
-  std::string logging_format;           // text, json; "": what fits the destination
-  bool log_to_stderr = true;
-  std::string log_file;
+  LogFlags log;
   bool upstream_exact = false;
   bool dry_run = false;
 
@@ -57,27 +54,18 @@ struct FlagValues {
   std::vector<std::string> notes;
 };
 
-struct Flag {
-  std::string name;
-  std::string group;         // heading in --help
-  std::string type;          // bool, int, float, duration, string, list, range
-  std::string default_text;  // as it would be written
-  std::string help;
-  bool is_bool = false;  // may stand without a value
-  std::string alias_of;  // another name for that one
-  std::function<Status(FlagValues&, std::string_view value)> set;
-};
+// Adds the whole table to a command's flags; `values` is filled when they are parsed.
+void AddFlags(FlagSet& set, FlagValues& values);
+// After parsing: what single flags cannot tell, and what is to be noted.
+Status FinishFlags(const FlagSet& set, FlagValues& values);
 
 // In the order in which they are shown.
 const std::vector<Flag>& AllFlags();
 
-// Reads `--name=value`, `--name value` and `--flag`, and klog's `-v=4`. Unknown flags are refused
-// with the nearest known one. What is left over (no dash) is an error, too.
+// For a command line that holds nothing else.
 Result<FlagValues> ParseFlags(const std::vector<std::string>& args);
 
 // The table as Markdown: docs/flags.md.
 std::string FlagsAsMarkdown();
-// The table as --help prints it.
-std::string FlagsAsHelp();
 
 }  // namespace coppice::autoscale

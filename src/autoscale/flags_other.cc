@@ -1,10 +1,10 @@
-#include "autoscale/flag_table.h"
+#include "autoscale/flag_parts.h"
 
 #include <map>
 
 namespace coppice::autoscale {
 
-void AddUnsupportedFlags(FlagTable& t) {
+void AddUnsupportedFlags(FlagSet& t) {
   t.Group("Not supported");
   t.Refuse(
       "enable-provisioning-requests", "false",
@@ -51,34 +51,6 @@ void AddUnsupportedFlags(FlagTable& t) {
              "it belongs to a provider of upstream's own build; give it to the externalgrpc "
              "provider that drives that cloud");
   }
-}
-
-void AddLogFlags(FlagTable& t) {
-  t.Group("Logging");
-  t.AddNumber("v", &FlagValues::verbosity,
-              "Log level as klog counts it: 5 and more shows debug lines.");
-  t.AddString("logging-format", &FlagValues::logging_format,
-              "text or json; empty: json, unless standard error is a terminal.");
-  t.AddBool("logtostderr", &FlagValues::log_to_stderr, "Logs go to standard error.");
-  t.AddString("log-file", &FlagValues::log_file,
-              "klog's; heeded by upstream with --logtostderr=false only, which is refused here.");
-  t.Accept("alsologtostderr", "bool", "false", "logs go to standard error", false);
-  t.Accept("stderrthreshold", "string", "2", "logs go to standard error", false);
-  for (const char* name : {"one-output", "skip-headers", "skip-log-headers", "add-dir-header",
-                           "legacy-stderr-threshold-behavior"}) {
-    t.Accept(name, "bool", "false", "it is about klog's own lines and files", false);
-  }
-  t.Accept("log-dir", "string", "", "no log files are written");
-  t.Accept("log-file-max-size", "int", "1800", "no log files are written", false);
-  t.Accept("log-flush-frequency", "duration", "5s", "every line is written at once", false);
-  t.Accept("log-backtrace-at", "string", ":0", "lines have no Go backtraces");
-  t.Accept("vmodule", "string", "", "there are no modules to set apart; use --v");
-  t.Accept("feature-gates", "string", "",
-           "gates of Go components; what is optional here has a flag of its own");
-  for (const char* name : {"log-json-info-buffer-size", "log-text-info-buffer-size"})
-    t.Accept(name, "string", "0", "every line is written at once", false);
-  for (const char* name : {"log-json-split-stream", "log-text-split-stream"})
-    t.Accept(name, "bool", "false", "there is one stream");
 }
 
 }  // namespace coppice::autoscale

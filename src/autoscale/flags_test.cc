@@ -231,7 +231,7 @@ TEST(FlagsTest, BothFormsAndUnderscoresAreRead) {
   EXPECT_EQ(values.options.scan_interval, std::chrono::seconds(5));
   EXPECT_TRUE(values.options.balance_similar_node_groups);
   EXPECT_EQ(values.options.group_defaults.scale_down_unneeded_time, std::chrono::minutes(3));
-  EXPECT_EQ(values.verbosity, 4);
+  EXPECT_EQ(values.log.verbosity, 4);
   EXPECT_THAT(values.nodes, ElementsAre("1:2:a", "3:4:b"));
   EXPECT_FALSE(values.options.write_status_configmap);
   EXPECT_THAT(values.options.expander, ElementsAre("priority", "random"));
@@ -296,7 +296,10 @@ TEST(FlagsTest, UpstreamExactTurnsEveryDeviationOffUnlessToldOtherwise) {
 }
 
 TEST(FlagsTest, HelpAndDocumentationHaveEveryFlag) {
-  const std::string help = FlagsAsHelp();
+  FlagValues values;
+  FlagSet set;
+  AddFlags(set, values);
+  const std::string help = set.AsHelp();
   const std::string markdown = FlagsAsMarkdown();
   for (const Flag& flag : AllFlags()) {
     EXPECT_THAT(help, HasSubstr("--" + flag.name + " "));

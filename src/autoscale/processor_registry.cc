@@ -87,6 +87,29 @@ Status ProcessorRegistry::Check() const {
   return problems.empty() ? Status::Ok() : AlreadyExists(std::move(problems));
 }
 
+std::vector<std::string> ProcessorRegistry::names() const {
+  std::vector<std::string> all;
+  Processors none;
+  ForEachSlot(*this, none, [&](const char* slot, const auto& registry, const auto&) {
+    for (const std::string& name : registry.names()) all.push_back(slot + ("=" + name));
+  });
+  return all;
+}
+
+Status CheckProcessorNames(const ProcessorRegistry& registry,
+                           const std::vector<std::string>& choices) {
+  Processors none;
+  for (const std::string& choice : choices) {
+    const Chosen chosen = TRY(Read(choice));
+    Status found = Status::Ok();
+    ForEachSlot(registry, none, [&](const char* slot, const auto& makers, const auto&) {
+      if (chosen.slot == slot) found = makers.Find(chosen.name).status();
+    });
+    TRY(found.Context("--processor=" + choice));
+  }
+  return Status::Ok();
+}
+
 std::vector<std::string> ProcessorSlots() {
   std::vector<std::string> names;
   const ProcessorRegistry registry;

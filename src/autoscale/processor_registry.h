@@ -69,10 +69,16 @@ struct ProcessorRegistry {
 
   // OK, or everything that was registered twice.
   Status Check() const;
+  // SLOT=NAME of all, in the order of a pass.
+  std::vector<std::string> names() const;
 };
 
 // The names of the slots as --processor takes them, in the order of a pass.
 std::vector<std::string> ProcessorSlots();
+
+// NotFound if one of `choices` names a slot or a processor that is not there.
+Status CheckProcessorNames(const ProcessorRegistry& registry,
+                           const std::vector<std::string>& choices);
 
 // Fills the slots that `choices` (SLOT=NAME[:ARGUMENT], as --processor gives them) names. An
 // unknown slot or name is refused with what there is; a slot that takes one processor, with both. A

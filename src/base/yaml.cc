@@ -11,6 +11,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "base/strings.h"
 #include "base/yaml_tree.h"
@@ -32,6 +33,28 @@ bool IsIndentedByTab(std::string_view text, int line) {
   }
   const size_t first = text.find_first_not_of(' ');
   return first != std::string_view::npos && text[first] == '\t';
+}
+
+// Whether the quote that opens at `line` and `column` (from 1) is never closed. The parser lets the
+// text run to the end of the file, and says nothing or something about a line far below.
+bool IsUnclosedQuote(std::string_view text, int line, int column) {
+  for (int i = 1; i < line && !text.empty(); ++i) {
+    const size_t end = text.find('\n');
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  if (static_cast<size_t>(column) > text.size()) return false;
+  text.remove_prefix(static_cast<size_t>(column) - 1);
+  const char quote = text[0];
+  if (quote != '"' && quote != '\'') return false;  // a tag or an anchor stands before it
+  for (size_t i = 1; i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == quote) {
+      if (quote == '"' || i + 1 == text.size() || text[i + 1] != quote) return false;
+      ++i;  // '' is a quote inside
+    }
+  }
+  return true;
 }
 
 // Builds our tree from yaml-cpp's events rather than from its Node, which forgets whether a scalar
@@ -57,6 +80,7 @@ class TreeBuilder final : public YAML::EventHandler {
     tree->scalar = value;
     // The parser's "?" means plain and "!" means quoted; !!str makes a text of a plain one.
     tree->quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+    if (tag == "!") last_quoted_ = {tree->line, tree->column};
     Add(std::move(tree));
   }
 
@@ -87,6 +111,9 @@ class TreeBuilder final : public YAML::EventHandler {
 
   Status error() const { return error_; }
   std::shared_ptr<const Tree> root() const { return root_; }
+
+  // Line and column of the last text in quotes; only that one can be without an end.
+  std::pair<int, int> last_quoted() const { return last_quoted_; }
 
  private:
   struct Open {
@@ -230,7 +257,14 @@ class TreeBuilder final : public YAML::EventHandler {
   std::shared_ptr<const Tree> root_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, std::shared_ptr<const Tree>> anchors_;
+  std::pair<int, int> last_quoted_ = {0, 0};
 };
+
+Status CheckQuotes(const TreeBuilder& builder, std::string_view text, const std::string& file) {
+  const auto [line, column] = builder.last_quoted();
+  if (line == 0 || !IsUnclosedQuote(text, line, column)) return Status::Ok();
+  return InvalidArgument(At(file, line, column, "the quote that opens here is never closed"));
+}
 
 }  // namespace
 
@@ -244,6 +278,7 @@ Result<Node> Parse(std::string_view text, std::string file_name, Duplicates dupl
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);
     parser.HandleNextDocument(builder);
+    TRY(CheckQuotes(builder, text, file_name));
     TRY(builder.error());
     TreeBuilder second(file_name);
     if (parser.HandleNextDocument(second)) {
@@ -252,6 +287,7 @@ Result<Node> Parse(std::string_view text, std::string file_name, Duplicates dupl
                                 "a second document begins here; only one is read"));
     }
   } catch (const YAML::Exception& problem) {
+    TRY(CheckQuotes(builder, text, file_name));
     const std::string hint =
         IsIndentedByTab(text, problem.mark.line) ? "; indent with spaces, not with tabs" : "";
     return InvalidArgument(

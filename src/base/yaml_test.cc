@@ -70,6 +70,10 @@ TEST(YamlParseTest, RefusalsNameFileLineAndColumn) {
       {"? [a]\n: b\n", "f.yaml:1:3: error: a key must be a text; put it in quotes"},
       {"a: [1, 2\n", "f.yaml:2:1: error: end of sequence flow not found"},
       {"a:\n\t- b\n", "f.yaml:2:2: error: illegal block entry; indent with spaces, not with tabs"},
+      {"a: \"b\nc: 2\nd: 3\n", "f.yaml:1:4: error: the quote that opens here is never closed"},
+      {"a: 1\nb: {c: 'it''s, d: 2}\n",
+       "f.yaml:2:8: error: the quote that opens here is never closed"},
+      {"a: \"\\\"\n", "f.yaml:1:4: error: the quote that opens here is never closed"},
       {"<<: 3\n", "f.yaml:1:5: error: '<<' takes a map or a list of maps"},
   };
   for (const auto& [text, message] : rows) {

@@ -16,9 +16,12 @@ bool IsLoopback(const std::string& listen) {
 }  // namespace
 
 Status CheckListen(const ServerOptions& options) {
-  const std::string& listen = options.listen;
+  return CheckListen(options.listen, options.certificates != nullptr, options.insecure);
+}
+
+Status CheckListen(const std::string& listen, bool tls, bool insecure) {
   if (IsUnixAddress(listen)) {
-    if (options.certificates != nullptr) {
+    if (tls) {
       return InvalidArgument("listen: " + listen +
                              " is a Unix socket, which needs no tls block; remove it");
     }
@@ -31,14 +34,14 @@ Status CheckListen(const ServerOptions& options) {
   if (!digits || std::stoi(port) > 65'535) {
     return InvalidArgument("listen: '" + listen + "' is not host:port, :port or unix:/path");
   }
-  if (options.certificates != nullptr) return Status::Ok();
+  if (tls) return Status::Ok();
   if (!IsLoopback(listen)) {
     return FailedPrecondition(
         "listen: " + listen +
         " would serve without TLS on the network, where anybody could delete machines; add a "
         "tls block (certFile, keyFile, caFile), or listen on unix:/path");
   }
-  if (!options.insecure) {
+  if (!insecure) {
     return FailedPrecondition("listen: " + listen +
                               " has no tls block; plaintext on loopback needs the flag --insecure");
   }

@@ -90,6 +90,7 @@ Result<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
 
 Result<std::shared_ptr<CertificateStore>> CertificateStore::Open(TlsFiles files, const Log& log) {
   auto store = std::shared_ptr<CertificateStore>(new CertificateStore(std::move(files), log));
+  const MutexLock lock(store->mutex_);
   store->seen_ = store->Signature();
   store->material_ = std::make_shared<const TlsMaterial>(TRY(ReadTlsFiles(store->files_)));
   store->version_ = 1;
@@ -101,7 +102,7 @@ std::string CertificateStore::Signature() const {
 }
 
 std::shared_ptr<const TlsMaterial> CertificateStore::Current() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string signature = Signature();
   if (signature == seen_) return material_;
   // Remembered before reading: a write that is still going on changes it again and is read again.
@@ -122,7 +123,7 @@ std::shared_ptr<const TlsMaterial> CertificateStore::Current() {
 }
 
 uint64_t CertificateStore::version() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return version_;
 }
 

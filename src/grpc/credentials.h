@@ -9,11 +9,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace coppice::grpc {
@@ -66,10 +66,10 @@ class CertificateStore {
 
   const TlsFiles files_;
   const Log& log_;
-  mutable std::mutex mutex_;
-  std::string seen_;  // signature of what was last tried, good or bad
-  std::shared_ptr<const TlsMaterial> material_;
-  uint64_t version_ = 0;
+  mutable Mutex mutex_;
+  std::string seen_ GUARDED_BY(mutex_);  // signature of what was last tried, good or bad
+  std::shared_ptr<const TlsMaterial> material_ GUARDED_BY(mutex_);
+  uint64_t version_ GUARDED_BY(mutex_) = 0;
 };
 
 // From now on no TLS end of gRPC in this process speaks less than TLS 1.3. Server sides of other

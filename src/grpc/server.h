@@ -50,6 +50,7 @@ struct ServerOptions {
 // Whether `listen` may be served as asked: plaintext only on a Unix socket, or on loopback when
 // `insecure`.
 Status CheckListen(const ServerOptions& options);
+Status CheckListen(const std::string& listen, bool tls, bool insecure);
 
 class Server {
  public:

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstdlib>
 #include <utility>
 
 #include "base/strings.h"
 #include "cloud/cloud_node_groups.h"
+#include "cloud/group_limits.h"
 #include "provider/config_watch.h"
 
 namespace coppice::provider {
@@ -16,36 +16,6 @@ namespace {
 constexpr size_t kDrivenCalls = 10;
 constexpr size_t kDrivenOrders = 100'000;
 constexpr Duration kCheckTimeout = std::chrono::seconds(30);
-
-Result<int> Size(const std::string& text, const std::string& limit) {
-  int value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || rest != text.data() + text.size() || value < 0)
-    return InvalidArgument("--nodes=" + limit + ": '" + text + "' is not a size");
-  return value;
-}
-
-// --nodes=min:max:name, upstream's form; the name may have colons of its own.
-Status Limit(std::vector<cloud::GroupConfig>& groups, const std::string& limit) {
-  const size_t first = limit.find(':');
-  const size_t second = first == std::string::npos ? first : limit.find(':', first + 1);
-  if (second == std::string::npos)
-    return InvalidArgument("--nodes=" + limit + " is not min:max:name");
-  const int min = TRY(Size(limit.substr(0, first), limit));
-  const int max = TRY(Size(limit.substr(first + 1, second - first - 1), limit));
-  if (max < min) return InvalidArgument("--nodes=" + limit + ": max is less than min");
-  const std::string name = limit.substr(second + 1);
-  const auto group = std::ranges::find(groups, name, &cloud::GroupConfig::name);
-  if (group == groups.end()) {
-    std::vector<std::string> names;
-    for (const auto& known : groups) names.push_back(known.name);
-    return NotFound("--nodes=" + limit + ": the configuration has no node group '" + name +
-                    "'; there are: " + Join(names, ", "));
-  }
-  group->min_size = min;
-  group->max_size = max;
-  return Status::Ok();
-}
 
 class DrivenCloud final : public cloud::NodeGroups {
  public:
@@ -148,8 +118,7 @@ class DrivenCloud final : public cloud::NodeGroups {
 
  private:
   Status ApplyLimits(ProviderConfig& config) const {
-    for (const std::string& limit : options_.limits) TRY(Limit(config.groups, limit));
-    return Status::Ok();
+    return cloud::LimitGroups(options_.limits, config.groups);
   }
 
   Status Apply(ProviderConfig next) {

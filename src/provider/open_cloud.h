@@ -29,7 +29,8 @@ Result<std::unique_ptr<cloud::Cloud>> OpenCloud(const ProviderConfig& config,
                                                 const OpenCloudContext& context);
 
 // A sentence per mistake that only the cloud can tell: a flavor, image, zone or network that is not
-// there. A cloud that is away is no mistake: it is logged.
+// there, or reserves that leave nothing of the flavor for pods. A cloud that is away is no mistake:
+// it is logged.
 Status CheckAgainstCloud(cloud::Cloud& cloud, const std::vector<cloud::GroupConfig>& groups,
                          const std::string& config_path, Duration timeout, Clock& clock,
                          const Log& log);

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/pool.h"
 #include "cloud/cloud_node_groups.h"
+#include "grpc/expiry_watch.h"
 #include "grpc/interceptors.h"
 #include "grpc/server.h"
 #include "net/http_server.h"
@@ -45,6 +47,7 @@ struct Provider::State {
   ProviderConfig config;
   std::unique_ptr<ConfigWatch> watch;
   std::shared_ptr<grpc::CertificateStore> certificates;
+  std::optional<grpc::ExpiryWatch> expiry;
 
   // In the order in which they need each other; destroyed in the other.
   std::unique_ptr<cloud::Cloud> cloud;
@@ -117,6 +120,8 @@ Status Provider::State::Open() {
 
 Status Provider::State::OpenGrpc() {
   const std::string metric_prefix = cloud->MetricPrefix() + "_";
+  if (certificates != nullptr)
+    expiry.emplace(certificates, context.clock, context.log, context.metrics, metric_prefix);
   std::vector<grpc::Service> services;
   services.push_back(
       grpc::Intercept(rpc::NodeGroupService(*groups), {.clock = context.clock,
@@ -224,8 +229,7 @@ Result<std::unique_ptr<Provider>> Provider::Start(ProviderOptions options,
 }
 
 void Provider::Tick() {
-  if (state_->certificates != nullptr)
-    state_->certificates->Current();  // says so if they are broken
+  if (state_->expiry) state_->expiry->Look();  // says so if they are broken, too
   if (auto next = state_->watch->LoadIfChanged()) {
     const Status applied = state_->Apply(*next);
     if (!applied.ok()) {

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/strings.h"
+#include "model/label_names.h"
 #include "model/quantity.h"
 
 namespace coppice::provider {
@@ -109,6 +110,11 @@ void ReadTaints(yaml::MapReader& map, std::vector<cloud::GroupTaint>& out,
                                   Join({kEffects.begin(), kEffects.end()}, ", ")),
                       Severity::kWarning);
     }
+    if (const std::string wrong = model::WrongWithLabelKey(taint.key);
+        !taint.key.empty() && !wrong.empty())
+      reader.Complain("key", fmt::format("'{}' is no key of a taint: {}", taint.key, wrong));
+    if (const std::string wrong = model::WrongWithLabelValue(taint.value); !wrong.empty())
+      reader.Complain("value", fmt::format("'{}' is no value of a taint: {}", taint.value, wrong));
     reader.Finish();
     out.push_back(std::move(taint));
   });
@@ -129,6 +135,17 @@ void ReadTags(yaml::MapReader& map, const GroupContext& context, cloud::GroupCon
   if (!added && tag->second != context.cluster_tag) {
     map.Complain("tags", fmt::format("{} is '{}' here and clusterTag is '{}'; remove it here",
                                      cloud::kClusterTag, tag->second, context.cluster_tag));
+  }
+}
+
+// A node with a label that the API server refuses never registers.
+void ReadLabels(yaml::MapReader& map, cloud::GroupConfig& group) {
+  map.Read("labels", group.labels);
+  for (const auto& [key, value] : group.labels) {
+    if (const std::string wrong = model::WrongWithLabelKey(key); !wrong.empty())
+      map.Complain("labels", fmt::format("'{}' is no key of a label: {}", key, wrong));
+    if (const std::string wrong = model::WrongWithLabelValue(value); !wrong.empty())
+      map.Complain("labels", fmt::format("{}: '{}' is no value of a label: {}", key, value, wrong));
   }
 }
 
@@ -213,7 +230,7 @@ cloud::GroupConfig ReadGroup(const yaml::Node& item, const GroupContext& context
   ReadMachine(map, context, group);
   ReadNetworks(map, group);
   ReadTags(map, context, group);
-  map.Read("labels", group.labels);
+  ReadLabels(map, group);
   ReadTaints(map, group.taints, problems);
   // Ours from here.
   map.Read("extra", group.extra);

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/flag_set.h"
+#include "base/log_flags.h"
 #include "base/status.h"
 
 namespace coppice::rpc {
@@ -21,12 +22,14 @@ struct ExpanderOptions {
   std::string priority_file;  // what the ConfigMap's key `priorities` would hold
   std::string metrics_addr;   // "": no HTTP server
   Duration max_connection_age = std::chrono::hours(1);  // of a client; zero: no end
-  LogLevel log_level = LogLevel::kInfo;
-  bool help = false;
+  LogFlags log;
 };
 
-// Reads `--name=value`, `--name value`, and one dash for two. InvalidArgument says what to do.
+void AddExpanderFlags(FlagSet& set, ExpanderOptions& options);
+// What can be told from the flags alone.
+Status CheckExpanderFlags(const ExpanderOptions& options);
+
+// For a command line that holds nothing else.
 Result<ExpanderOptions> ParseExpanderFlags(const std::vector<std::string>& args);
-std::string ExpanderHelp();
 
 }  // namespace coppice::rpc

@@ -1,11 +1,13 @@
 #include "rpc/expander_host.h"
 
 #include <atomic>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/pool.h"
 #include "expand/chain.h"
+#include "grpc/expiry_watch.h"
 #include "grpc/interceptors.h"
 #include "grpc/server.h"
 #include "net/http_server.h"
@@ -54,6 +56,7 @@ struct ExpanderHost::State {
   std::unique_ptr<PriorityFile> priorities;
   std::unique_ptr<expand::Chain> chain;
   std::shared_ptr<grpc::CertificateStore> certificates;
+  std::optional<grpc::ExpiryWatch> expiry;
   std::unique_ptr<Pool> workers;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<net::HttpServer> http;
@@ -94,6 +97,8 @@ Status ExpanderHost::State::Open() {
   http = TRY(net::ServeStatus(options.metrics_addr, context.metrics, context.log, [this] {
     return serving ? Status::Ok() : Unavailable("the expander is stopping");
   }));
+  if (certificates != nullptr)
+    expiry.emplace(certificates, context.clock, context.log, context.metrics, "coppice_expander_");
   server->SetServing(true);
   serving = true;
   return Status::Ok();
@@ -111,7 +116,7 @@ ExpanderHost::ExpanderHost(std::unique_ptr<State> state) : state_(std::move(stat
 ExpanderHost::~ExpanderHost() { Stop(); }
 
 void ExpanderHost::Tick() {
-  if (state_->certificates != nullptr) state_->certificates->Current();
+  if (state_->expiry) state_->expiry->Look();
 }
 
 void ExpanderHost::Reload() {

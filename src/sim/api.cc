@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/node_change.h"
 #include "model/selector.h"
 
 namespace coppice::sim {
@@ -13,16 +14,7 @@ Task<Status> Api::ChangeNode(std::string name, cluster::NodeChange change) {
     const Status refused = hooks.before_change(name);
     if (!refused.ok()) co_return refused;
   }
-  model::Node node = *found;
-  for (const model::Taint& taint : change.add_taints) {
-    std::erase_if(node.spec.taints, [&](const auto& t) { return t.key == taint.key; });
-    node.spec.taints.push_back(taint);
-  }
-  for (const std::string& key : change.remove_taints) {
-    std::erase_if(node.spec.taints, [&](const auto& taint) { return taint.key == key; });
-  }
-  if (change.unschedulable) node.spec.unschedulable = *change.unschedulable;
-  cluster_.UpsertNode(std::move(node));
+  cluster_.UpsertNode(cluster::Changed(*found, change));
   co_return Status::Ok();
 }
 

@@ -203,8 +203,11 @@ Status ReadJson(std::string_view text, const std::string& name, ClusterObjects& 
     const char* begin = in.at();
     if (!in.Skip()) {
       const auto at = static_cast<size_t>(begin - text.data());
-      return InvalidArgument(name + ":" + LineAndColumn(text, OffsetOf(text, in.problem())) + ": " +
-                             in.problem() + (at > 0 ? ", in a later document" : ""));
+      const size_t where = OffsetOf(text, in.problem());
+      const bool ends = where > text.find_last_not_of(" \t\r\n");
+      return InvalidArgument(name + ":" + LineAndColumn(text, where) + ": " +
+                             (ends ? "the file ends before the object does: " : "") + in.problem() +
+                             (at > 0 ? ", in a later document" : ""));
     }
     TRY(source.Read({begin, static_cast<size_t>(in.at() - begin)}, into));
   }
@@ -214,6 +217,14 @@ Status ReadJson(std::string_view text, const std::string& name, ClusterObjects& 
 bool LooksLikeJson(std::string_view text) {
   const std::string_view trimmed = Trim(text);
   return !trimmed.empty() && trimmed.front() == '{';
+}
+
+// kubectl ends what it writes with a line break. Without one a complaint may be about a download or
+// a disk, and not about what is in the file.
+Status WithEnd(const Status& status, std::string_view text) {
+  if (status.ok() || text.ends_with('\n') || text.ends_with('}')) return status;
+  return {status.code(),
+          status.message() + "; the file ends in the middle of a line: was it cut off?"};
 }
 
 Result<std::string> ReadAll(const std::string& path) {
@@ -262,10 +273,11 @@ Status ReadObjects(std::string_view text, const std::string& name, ClusterObject
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a mark that some editors leave
   if (Trim(text).empty()) return InvalidArgument(name + ":1:1: the file is empty");
   if (LooksLikeJson(text)) return ReadJson(text, name, into);
-  return ForEachYamlDocument(text, name, [&](const YamlDocument& document) {
+  const Status read = ForEachYamlDocument(text, name, [&](const YamlDocument& document) {
     const std::string json = document.ToJson();
     return Source(json, name, &document).Read(json, into);
   });
+  return WithEnd(read, text);
 }
 
 Status ReadObjectsFrom(const std::string& path, ClusterObjects& into) {

@@ -52,6 +52,13 @@ TEST(DumpReaderTest, ItemsOfAListOfOneKindNeedNotSayWhatTheyAre) {
       SizeIs(1));
 }
 
+TEST(DumpReaderTest, AFileThatEndsEarlyIsSaidTo) {
+  EXPECT_THAT(Complaint("{\"kind\": \"List\", \"items\": [{\"kind\": \"No"),
+              HasSubstr("the file ends before the object does"));
+  EXPECT_THAT(Complaint("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels"),
+              HasSubstr("was it cut off?"));
+}
+
 TEST(DumpReaderTest, ReadsObjectsThatStandAloneAndDocumentsOneAfterTheOther) {
   EXPECT_THAT(Read(R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}
                       {"kind":"Pod","apiVersion":"v1","metadata":{"name":"b"}})")

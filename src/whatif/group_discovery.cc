@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 
 #include "base/strings.h"
+#include "cloud/group_limits.h"
 #include "model/resources.h"
 
 namespace coppice::whatif {
@@ -96,24 +96,11 @@ struct Bounds {
   bool used = false;
 };
 
-bool ReadInt(std::string_view text, int& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size() && out >= 0;
-}
-
 Result<std::map<std::string, Bounds>> ReadBounds(const std::vector<std::string>& texts) {
   std::map<std::string, Bounds> all;
   for (const std::string& text : texts) {
-    const size_t first = text.find(':');
-    const size_t second = first == std::string::npos ? first : text.find(':', first + 1);
-    Bounds bounds;
-    if (second == std::string::npos ||
-        !ReadInt(std::string_view(text).substr(0, first), bounds.min) ||
-        !ReadInt(std::string_view(text).substr(first + 1, second - first - 1), bounds.max) ||
-        bounds.max < bounds.min || second + 1 == text.size()) {
-      return InvalidArgument("--nodes=" + text + ": write min:max:name, such as 1:10:pool-a");
-    }
-    all[text.substr(second + 1)] = bounds;
+    const auto limits = TRY(cloud::ParseGroupLimits(text).Context("--nodes=" + text));
+    all[limits.group] = {limits.min, limits.max};
   }
   return all;
 }
@@ -164,10 +151,13 @@ Result<DiscoveredGroups> GroupsFromNodes(const Listed<model::Node>& nodes,
     ++kinds[group.name][TypeOf(*node) + (zone.empty() ? "" : " in " + zone)];
   }
   bool assumed = false;
+  bool larger = false;  // than what is assumed
   for (DumpGroups::Group& group : found.groups) {
     const auto it = bounds.find(group.name);
     if (it == bounds.end()) {
       assumed = true;
+      larger = larger || group.target > group.max;
+      group.max = std::max(group.max, group.target);
       continue;
     }
     group.min = it->second.min;
@@ -186,7 +176,8 @@ Result<DiscoveredGroups> GroupsFromNodes(const Listed<model::Node>& nodes,
                               : "taken from the nodes: " + Join(origins, "; ");
   if (assumed) {
     found.how += "; where --nodes=min:max:name does not say otherwise, min 0 and max " +
-                 std::to_string(kDefaultMax) + " are assumed";
+                 std::to_string(kDefaultMax) + " are assumed" +
+                 (larger ? ", and of a group that is larger what exists" : "");
   }
   std::vector<std::string> mixed;
   for (const auto& [name, counts] : kinds) {

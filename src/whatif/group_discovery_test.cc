@@ -71,6 +71,17 @@ TEST(GroupDiscoveryTest, BoundsComeFromTheFlagAndWhatIsAssumedIsSaid) {
   EXPECT_THAT(GroupsFromNodes({}, {"7:1:a"}).status().message(), HasSubstr("min:max:name"));
 }
 
+TEST(GroupDiscoveryTest, AnAssumedMaximumIsNeverBelowWhatExists) {
+  model::Node node;
+  node.metadata.labels["eks.amazonaws.com/nodegroup"] = "web";
+  const Listed<model::Node> nodes(1'200, std::make_shared<const model::Node>(node));
+  const DiscoveredGroups found = MUST(GroupsFromNodes(nodes, {}));
+  ASSERT_EQ(found.groups.size(), 1U);
+  EXPECT_EQ(found.groups[0].max, 1'200);
+  EXPECT_THAT(found.how, HasSubstr("of a group that is larger what exists"));
+  EXPECT_EQ(MUST(GroupsFromNodes(nodes, {"0:5:web"})).groups[0].max, 5) << "what is said counts";
+}
+
 TEST(GroupDiscoveryTest, ControlPlaneNodesBelongToNoGroup) {
   const auto found =
       MUST(GroupsFromNodes({ANode("cp", {{"node-role.kubernetes.io/control-plane", ""}})}, {}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/node_change.h"
 #include "model/pod_kinds.h"
 #include "model/resources.h"
 
@@ -143,13 +144,7 @@ void WhatIfCluster::Schedule() {
 Task<Status> WhatIfCluster::ChangeNode(std::string name, cluster::NodeChange change) {
   const cluster::NodePtr present = world_.FindNode(name);
   if (present == nullptr) co_return NotFound("there is no node " + name);
-  model::Node node = *present;
-  for (const std::string& key : change.remove_taints) {
-    std::erase_if(node.spec.taints, [&](const model::Taint& taint) { return taint.key == key; });
-  }
-  for (const model::Taint& taint : change.add_taints) node.spec.taints.push_back(taint);
-  if (change.unschedulable) node.spec.unschedulable = *change.unschedulable;
-  world_.UpsertNode(std::make_shared<const model::Node>(std::move(node)));
+  world_.UpsertNode(std::make_shared<const model::Node>(cluster::Changed(*present, change)));
   co_return Status::Ok();
 }
 

@@ -17,6 +17,9 @@ using report::Unhelped;
 
 constexpr size_t kNodesShown = 20;  // that stay for the same reason
 constexpr size_t kGroupsShown = 8;
+constexpr size_t kKindsShown = 20;      // of pods that nothing helps
+constexpr size_t kMovesShown = 5;       // of one node
+constexpr size_t kSentenceShown = 400;  // of what an expander said
 
 std::string Count(size_t n, std::string_view noun) {
   return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
@@ -52,7 +55,31 @@ std::string After(Duration duration) {
   return "+" + FormatGoDuration(std::chrono::duration_cast<std::chrono::seconds>(duration));
 }
 
-void Head(const WhatIfPlan& plan, std::string& out) {
+// How many of `all` are shown, and what is said of the rest.
+class Shortened {
+ public:
+  Shortened(size_t all, size_t most, bool whole)
+      : shown_(whole ? all : std::min(all, most)), left_(all - shown_) {}
+  size_t shown() const { return shown_; }
+  std::string Rest(std::string_view indent, std::string_view noun) const {
+    if (left_ == 0) return "";
+    return std::string(indent) + "and " + Count(left_, noun) + " more (--whole shows all)\n";
+  }
+
+ private:
+  size_t shown_;
+  size_t left_;
+};
+
+// A sentence about many groups, cut where a part of it ends.
+std::string Shorter(std::string text, bool whole) {
+  if (whole || text.size() <= kSentenceShown) return text;
+  const size_t end = text.rfind(';', kSentenceShown);
+  text.resize(end == std::string::npos ? kSentenceShown : end);
+  return text + "; ... (--whole shows all)";
+}
+
+void Head(const WhatIfPlan& plan, bool whole, std::string& out) {
   out += "Cluster  " + Count(plan.nodes, "node") + ", " + Count(plan.pods, "pod") + ", " +
          std::to_string(plan.pending) + " pending";
   if (plan.added > 0) out += " (" + std::to_string(plan.added) + " of them added)";
@@ -60,10 +87,15 @@ void Head(const WhatIfPlan& plan, std::string& out) {
   out += "Groups   " + plan.groups_how + "\n";
   Table table;
   table.Row({"GROUP", "NODES", "MIN", "MAX", "THEN"});
+  size_t left_out = 0;
   for (size_t i = 0; i < plan.groups_before.size(); ++i) {
     const DumpGroups::Group& group = plan.groups_before[i];
     const int then = i < plan.groups_after.size() ? plan.groups_after[i].target : group.target;
     const int change = then - group.target;
+    if (!whole && i >= kNodesShown && change == 0) {
+      ++left_out;
+      continue;
+    }
     table.Row({group.name, std::to_string(group.target), std::to_string(group.min),
                std::to_string(group.max),
                std::to_string(then) + (change == 0  ? ""
@@ -71,6 +103,8 @@ void Head(const WhatIfPlan& plan, std::string& out) {
                                                     : " (" + std::to_string(change) + ")")});
   }
   out += table.ToString("  ");
+  if (left_out > 0)
+    out += "  and " + Count(left_out, "group") + " that stay as they are (--whole shows all)\n";
   for (const std::string& note : plan.notes) out += "Note     " + note + "\n";
   if (plan.unscheduled > 0) {
     out += "Note     " + Count(plan.unscheduled, "pod") +
@@ -79,14 +113,22 @@ void Head(const WhatIfPlan& plan, std::string& out) {
   }
 }
 
-void Removals(const WhatIfPlan& plan, std::string& out) {
+void Removals(const WhatIfPlan& plan, bool whole, std::string& out) {
   for (const RemovalAnswer& answer : plan.removals) {
     out += "\nRemove node " + answer.node +
            (answer.group.empty() ? "" : " (group " + answer.group + ")") + ": " +
            (answer.drains ? "it drains" : "it does not drain") + "\n";
     Table table;
     table.Row({"POD", "FATE", ""});
-    for (const Fate& fate : answer.pods) {
+    size_t left_out = 0;
+    for (size_t i = 0; i < answer.pods.size(); ++i) {
+      const Fate& fate = answer.pods[i];
+      // Who keeps the node is always named.
+      const bool in_the_way = fate.kind == Fate::Kind::kBlocks || fate.kind == Fate::Kind::kNoPlace;
+      if (!whole && i >= kNodesShown && !in_the_way) {
+        ++left_out;
+        continue;
+      }
       const char* kind = "";
       switch (fate.kind) {
         case Fate::Kind::kMoves:
@@ -108,6 +150,8 @@ void Removals(const WhatIfPlan& plan, std::string& out) {
       table.Row({report::NameOf(*fate.pod), kind, fate.text});
     }
     out += answer.pods.empty() ? "  no pods on it\n" : table.ToString("  ");
+    if (left_out > 0)
+      out += "  and " + Count(left_out, "pod") + " more that may go (--whole shows all)\n";
     if (answer.drains && !answer.at_once)
       out += "  budgets do not let all of them go at once: the drain takes its time\n";
     if (!answer.drains) out += "  so the plan below keeps it\n";
@@ -115,52 +159,63 @@ void Removals(const WhatIfPlan& plan, std::string& out) {
 }
 
 // Whom it was for, and what it was chosen from.
-void Decision(const report::ScaleUp& up, std::string& out) {
+void Decision(const report::ScaleUp& up, bool whole, std::string& out) {
   if (!up.triggered.empty()) {
     out += "      for " + Count(up.triggered.size(), "pod") + ": " + report::Names(up.triggered) +
            "\n";
   }
   if (up.options.size() < 2) return;
-  std::vector<std::string> options;
-  for (const auto& option : up.options) {
-    options.push_back(option.group + " (" + Count(static_cast<size_t>(option.nodes), "node") +
-                      " for " + Count(option.pods, "pod") + ")");
+  const Shortened options(up.options.size(), kGroupsShown, whole);
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < options.shown(); ++i) {
+    const auto& option = up.options[i];
+    texts.push_back(option.group + " (" + Count(static_cast<size_t>(option.nodes), "node") +
+                    " for " + Count(option.pods, "pod") + ")");
   }
-  out += "      compared: " + Join(options, ", ") + "\n";
+  out += "      compared: " + Join(texts, ", ") + "\n" + options.Rest("        ", "group");
   for (const report::ExpanderStep& each : up.chosen_by)
-    out += "      " + report::Sentence(up, each) + "\n";
+    out += "      " + Shorter(report::Sentence(up, each), whole) + "\n";
 }
 
-void Purchases(const WhatIfStep& step, std::string& out) {
+void Purchases(const WhatIfStep& step, bool whole, std::string& out) {
   for (const report::GroupResize& resize : step.bought) {
     out += "  " + After(step.after) + "  buy " +
            Count(static_cast<size_t>(resize.to - resize.from), "node") + " in " + resize.group +
            " (" + std::to_string(resize.from) + " -> " + std::to_string(resize.to) + ", max " +
            std::to_string(resize.max) + ")\n";
   }
-  for (const report::ScaleUp& round : step.report->earlier_rounds) Decision(round, out);
-  Decision(step.report->scale_up, out);
+  for (const report::ScaleUp& round : step.report->earlier_rounds) Decision(round, whole, out);
+  Decision(step.report->scale_up, whole, out);
 }
 
-void Deletions(const WhatIfStep& step, std::string& out) {
-  for (const report::RemovedNode& node : step.report->scale_down.removed) {
+void Deletions(const WhatIfStep& step, bool whole, std::string& out) {
+  const auto& removed = step.report->scale_down.removed;
+  const Shortened nodes(removed.size(), kNodesShown, whole);
+  for (size_t n = 0; n < nodes.shown(); ++n) {
+    const report::RemovedNode& node = removed[n];
     char use[64];
     std::snprintf(use, sizeof(use), "%s utilization %.2f", node.utilization.resource.c_str(),
                   node.utilization.value);
     out += "  " + After(step.after) + "  remove " + node.node + " (" + node.group + "), " +
            (node.utilization.resource.empty() ? "empty" : use) + "\n";
-    for (const report::Move& move : node.moves) {
+    const Shortened moves(node.moves.size(), kMovesShown, whole);
+    for (size_t i = 0; i < moves.shown(); ++i) {
+      const report::Move& move = node.moves[i];
       out += "      " + report::NameOf(*move.pod) + " moves" +
              (move.node.empty() ? "" : " to " + move.node) + "\n";
     }
+    out += moves.Rest("      ", "pod");
   }
+  out += nodes.Rest("  " + After(step.after) + "  ", "node");
 }
 
 void ShowUnhelped(const report::ScaleUp& up, const std::vector<Unhelped>& kinds,
                   std::string_view heading, bool whole, std::string& out) {
   if (kinds.empty()) return;
   out += "\n" + std::string(heading) + "\n";
-  for (const Unhelped& kind : kinds) {
+  const Shortened shown(kinds.size(), kKindsShown, whole);
+  for (size_t k = 0; k < shown.shown(); ++k) {
+    const Unhelped& kind = kinds[k];
     out += "  " + report::Names(kind.pods, whole ? kind.pods.size() : 3) + "\n";
     const auto reasons = report::ReasonsByGroup(kind);
     Table table;
@@ -179,6 +234,7 @@ void ShowUnhelped(const report::ScaleUp& up, const std::vector<Unhelped>& kinds,
     for (size_t i = 0; i < kind.misses.size() && (whole || i < 1); ++i)
       out += "    nearest: " + report::Sentence(kind.misses[i]) + "\n";
   }
+  out += shown.Rest("  ", "kind");
 }
 
 void Staying(const WhatIfPlan& plan, bool whole, std::string& out) {
@@ -210,8 +266,8 @@ void Staying(const WhatIfPlan& plan, bool whole, std::string& out) {
 
 std::string AsText(const WhatIfPlan& plan, bool whole) {
   std::string out;
-  Head(plan, out);
-  Removals(plan, out);
+  Head(plan, whole, out);
+  Removals(plan, whole, out);
   if (!plan.fitting.empty()) {
     out += "\nPods that need nothing new\n";
     Table table;
@@ -223,8 +279,8 @@ std::string AsText(const WhatIfPlan& plan, bool whole) {
   }
   out += "\nPlan\n";
   for (const WhatIfStep& step : plan.steps) {
-    Purchases(step, out);
-    Deletions(step, out);
+    Purchases(step, whole, out);
+    Deletions(step, whole, out);
   }
   if (plan.steps.empty()) out += "  nothing to buy, nothing to remove\n";
   out += "  (" + std::to_string(plan.passes) + (plan.passes == 1 ? " pass" : " passes") + " over " +

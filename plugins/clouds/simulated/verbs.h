@@ -18,11 +18,12 @@
 #include "base/metrics.h"
 #include "base/rng.h"
 #include "cloud/cloud.h"
+#include "cloud/offline_flavors.h"
 #include "plugins/clouds/simulated/options.h"
 
 namespace coppice::clouds::simulated {
 
-class SimulatedCloud final : public cloud::Cloud {
+class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
  public:
   SimulatedCloud(Options options, Clock& clock, uint64_t seed, Metrics& metrics);
 

@@ -82,11 +82,17 @@ class Price final : public expand::Expander {
 
     expand::Options best;
     double best_score = 0;
+    size_t without_price = 0;
+    std::string why;
     for (const expand::Option* option : options) {
       if (option->node == nullptr) continue;
       const auto nodes_price = NodesPrice(*option, now, then);
       const auto pods_price = PodsPrice(*option, now, then);
-      if (!nodes_price.ok() || !pods_price.ok()) continue;
+      if (!nodes_price.ok() || !pods_price.ok()) {
+        ++without_price;
+        why = (nodes_price.ok() ? pods_price.status() : nodes_price.status()).message();
+        continue;
+      }
       double score = (*nodes_price + stabilizer) / (*pods_price + stabilizer);
       const double unfitness = Unfitness(preferred, *option->node);
       double suppressed =
@@ -104,6 +110,11 @@ class Price final : public expand::Expander {
         best = {option};
         best_score = score;
       }
+    }
+    if (without_price > 0 && around.note) {
+      around.note((best.empty() ? "no option has a price, so none is chosen: "
+                                : std::to_string(without_price) + " without a price: ") +
+                  why);
     }
     return best;
   }

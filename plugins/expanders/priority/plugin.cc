@@ -123,6 +123,10 @@ class Priority final : public expand::Expander {
   expand::Options Narrow(const expand::Options& options,
                          const expand::Surroundings& around) override {
     if (options.empty() || !around.config_map) return options;
+    const auto keeps_all = [&](std::string_view why) {
+      if (around.note) around.note("keeps all: " + std::string(why));
+      return options;
+    };
     const auto warn = [&around](std::string_view reason, std::string text) {
       if (around.warn) around.warn(reason, std::move(text));
     };
@@ -133,13 +137,13 @@ class Priority final : public expand::Expander {
              "Wrong configmap for priority expander, doesn't contain priorities key. "
              "Ignoring update.");
       }
-      return options;
+      return keeps_all(text.status().message());
     }
     const auto priorities = Parse(*text);
     if (!priorities.ok()) {
       warn("PriorityConfigMapInvalid", "Wrong configuration for priority expander: " +
                                            priorities.status().message() + ". Ignoring update.");
-      return options;
+      return keeps_all(priorities.status().message());
     }
     int64_t highest = -1;  // so a priority below -1 never wins
     expand::Options best;
@@ -169,7 +173,7 @@ class Priority final : public expand::Expander {
     warn("PriorityConfigMapNoGroupMatched",
          "Priority expander: no priorities info found for any of the expansion options. No "
          "options filtered.");
-    return options;
+    return keeps_all("no group matches any of the priorities");
   }
 };
 

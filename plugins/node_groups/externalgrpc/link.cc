@@ -18,6 +18,7 @@ bool SameConnection(const CloudConfig& a, const CloudConfig& b) {
 
 Result<std::shared_ptr<Link>> Link::Open(std::string path, const Clock& clock, const Log& log) {
   const std::shared_ptr<Link> link(new Link(std::move(path), clock, log));
+  const MutexLock lock(link->mutex_);
   // Before it is read: a change in between is seen by the next look.
   link->signature_ = FileSignature({link->path_});
   link->config_ = TRY(ReadCloudConfig(link->path_, log));
@@ -47,14 +48,14 @@ Result<std::string> Link::Call(const std::string& method, std::string_view reque
                                Deadline deadline) {
   Connection connection;  // held: it may be replaced meanwhile
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     connection = connection_;
   }
   return connection->Call(method, request, deadline);
 }
 
 CloudConfig Link::config() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return config_;
 }
 
@@ -76,7 +77,7 @@ Status Link::Reopen() {
 }
 
 std::optional<CloudConfig> Link::Look() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string signature = FileSignature({path_});
   if (signature == signature_) return std::nullopt;
   if (const Status status = Reopen(); !status.ok()) {

@@ -7,13 +7,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "grpc/channel.h"
 #include "plugins/node_groups/externalgrpc/cloud_config.h"
@@ -36,16 +36,16 @@ class Link {
   Link(std::string path, const Clock& clock, const Log& log)
       : path_(std::move(path)), clock_(clock), log_(log) {}
   Result<Connection> Connect(const CloudConfig& config) const;
-  Status Reopen();  // lock held
+  Status Reopen() REQUIRES(mutex_);
 
   const std::string path_;
   const Clock& clock_;
   const Log& log_;
-  mutable std::mutex mutex_;
-  std::string signature_;  // of the file that is in force
-  std::string said_;       // what was wrong with it last
-  CloudConfig config_;
-  Connection connection_;
+  mutable Mutex mutex_;
+  std::string signature_ GUARDED_BY(mutex_);  // of the file that is in force
+  std::string said_ GUARDED_BY(mutex_);       // what was wrong with it last
+  CloudConfig config_ GUARDED_BY(mutex_);
+  Connection connection_ GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::node_groups::externalgrpc

@@ -1,5 +1,5 @@
-// The commands of the program, each with the options that its flags fill. Exit codes as main.h
-// says.
+// The commands of the program. `args` is what follows the command's name; command_line.h is how
+// they read it. Exit codes as main.h says.
 
 #pragma once
 
@@ -11,25 +11,9 @@
 #include "app/dashboard.h"
 #include "app/plugins.h"
 #include "autoscale/flags.h"
-#include "base/log.h"
+#include "base/clock.h"
 
 namespace coppice::app {
-
-struct ProviderCommand {
-  std::string config;
-  std::optional<std::string> metrics_addr;  // unset: the file's metricsListen, else :9090
-  bool insecure = false;                    // plaintext on a loopback port
-  Duration max_connection_age = std::chrono::hours(1);
-  LogLevel log_level = LogLevel::kInfo;
-};
-// Serves a cloud over externalgrpc until SIGTERM or SIGINT.
-int RunProvider(const ProviderCommand& command, Plugins& plugins);
-
-struct ValidateCommand {
-  std::vector<std::string> files;
-};
-// Prints every complaint about the files; an unknown key is an error here.
-int RunValidate(const ValidateCommand& command, Plugins& plugins);
 
 struct ModelCommand {
   uint64_t seed = 1;
@@ -46,15 +30,21 @@ int RunModel(const ModelCommand& command, Plugins& plugins);
 // `coppice run`, and the program under the name cluster-autoscaler: the autoscaler on a model
 // cluster or on a real one. Its flags are those of autoscale/flags.h beside a few of its own.
 int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins);
+// Serves a cloud over externalgrpc until SIGTERM or SIGINT.
+int RunProvider(const std::vector<std::string>& args, Plugins& plugins);
+// Serves the built-in expanders over upstream's gRPC protocol.
+int RunExpander(const std::vector<std::string>& args, Plugins& plugins);
+// The reference server of the batch scheduler's HTTP extender.
+int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
+// A plan for a cluster dump.
+int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
+// Why a pod waits or a node stays, asked of a running instance.
+int RunExplain(const std::vector<std::string>& args, Plugins& plugins);
+// A contract played against somebody else's server.
+int RunConform(const std::vector<std::string>& args, Plugins& plugins);
+// Prints every complaint about configuration files; an unknown key is an error here.
+int RunValidate(const std::vector<std::string>& args, Plugins& plugins);
 // Prints the table of the autoscaler's flags, for people or (--markdown) for docs/flags.md.
 int RunFlags(const std::vector<std::string>& args, Plugins& plugins);
-
-// Commands that read their arguments themselves, because the autoscaler's flags are a table of
-// their own (autoscale/flags.h). `args` is what follows the command's name.
-int RunExpander(const std::vector<std::string>& args, Plugins& plugins);
-int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
-int RunExplain(const std::vector<std::string>& args, Plugins& plugins);
-int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
-int RunConform(const std::vector<std::string>& args, Plugins& plugins);
 
 }  // namespace coppice::app

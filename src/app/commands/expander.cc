@@ -1,7 +1,6 @@
 // `coppice expander`: the built-in expanders for a Cluster Autoscaler, or a Coppice, elsewhere.
 
-#include <cstdio>
-
+#include "app/command_line.h"
 #include "app/commands/commands.h"
 #include "app/version.h"
 #include "base/strings.h"
@@ -10,25 +9,33 @@
 #include "rpc/expander_host.h"
 
 namespace coppice::app {
+namespace {
+
+constexpr std::string_view kExpanderAbout =
+    "coppice expander: chooses among node groups for a Cluster Autoscaler that asks with\n"
+    "--expander=grpc --grpc-expander-url=HOST:PORT --grpc-expander-cert=CA.pem\n";
+
+}  // namespace
+
 int RunExpander(const std::vector<std::string>& args, Plugins& plugins) {
-  const auto options = rpc::ParseExpanderFlags(args);
-  if (!options.ok()) {
-    std::fprintf(stderr, "coppice expander: %s\n", options.status().message().c_str());
-    return 2;
-  }
-  if (options->help) {
-    std::fputs(rpc::ExpanderHelp().c_str(), stdout);
-    return 0;
-  }
+  rpc::ExpanderOptions options;
+  FlagSet flags;
+  rpc::AddExpanderFlags(flags, options);
+  const auto check = [&]() -> Status {
+    TRY(rpc::CheckExpanderFlags(options));
+    return KnownNames("--strategy", options.strategy, plugins.expanders.names());
+  };
+  const CommandText text{"expander", kExpanderAbout, LinkedIn(plugins)};
+  if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
   const host::StopSignals signals({SIGTERM, SIGINT});
   SystemClock clock;
-  const Log log = Log::ToStderr(clock, options->log_level);
+  const Log log = LogToStderr(options.log, clock);
   SeededRng rng(SeedFromSystem());
   Metrics metrics;
   log.Info("coppice expander starts",
-           {{"version", kVersion}, {"strategy", Join(options->strategy, ",")}});
+           {{"version", kVersion}, {"strategy", Join(options.strategy, ",")}});
   const auto host = rpc::ExpanderHost::Start(
-      *options,
+      options,
       {.expanders = plugins.expanders, .clock = clock, .rng = rng, .log = log, .metrics = metrics});
   if (!host.ok()) {
     log.Error("the expander cannot start", {{"error", host.status().message()}});

@@ -2,17 +2,22 @@
 
 #include <cstdio>
 
+#include "app/command_line.h"
 #include "app/commands/commands.h"
 
 namespace coppice::app {
 
 int RunFlags(const std::vector<std::string>& args, Plugins&) {
-  const bool markdown = args.size() == 1 && args[0] == "--markdown";
-  if (!args.empty() && !markdown) {
-    std::fprintf(stderr, "usage: coppice flags [--markdown]\n");
-    return 2;
-  }
-  const std::string text = markdown ? autoscale::FlagsAsMarkdown() : autoscale::FlagsAsHelp();
+  bool markdown = false;
+  FlagSet flags;
+  flags.AddBool("markdown", markdown, "As docs/flags.md has it.");
+  if (const auto code =
+          ReadCommandLine({"flags", "coppice flags: the autoscaler's flags\n"}, flags, args))
+    return *code;
+  autoscale::FlagValues values;
+  FlagSet table;
+  autoscale::AddFlags(table, values);
+  const std::string text = markdown ? autoscale::FlagsAsMarkdown() : table.AsHelp();
   std::fputs(text.c_str(), stdout);
   return 0;
 }

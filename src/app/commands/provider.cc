@@ -1,31 +1,64 @@
-#include <cstdio>
 #include <cstdlib>
+#include <optional>
 
+#include "app/command_line.h"
 #include "app/commands/commands.h"
 #include "app/version.h"
 #include "base/keep_forever.h"
+#include "base/log_flags.h"
 #include "grpc/library_log.h"
 #include "host/stop_signals.h"
 #include "provider/provider.h"
 
 namespace coppice::app {
-int RunProvider(const ProviderCommand& command, Plugins& plugins) {
+namespace {
+
+constexpr std::string_view kProviderAbout =
+    "coppice provider: serves a cloud to Cluster Autoscaler over externalgrpc; docs/provider.md "
+    "has\n"
+    "the configuration\n";
+
+}  // namespace
+
+int RunProvider(const std::vector<std::string>& args, Plugins& plugins) {
+  std::string config;
+  std::optional<std::string> metrics_addr;  // unset: the file's metricsListen, else :9090
+  bool insecure = false;
+  Duration max_connection_age = std::chrono::hours(1);
+  LogFlags log_flags;
+  FlagSet flags;
+  flags.AddString("config", config, "Configuration file (YAML).");
+  flags.Require("config");
+  flags.AddString("metrics-addr", metrics_addr,
+                  "Address of /metrics, /healthz and /readyz; empty: the file's metricsListen, "
+                  "else :9090.");
+  flags.AddBool("insecure", insecure, "Allow plaintext, on a loopback address only.");
+  flags.AddDuration("max-connection-age", max_connection_age,
+                    "A client is told to connect again after this time, a tenth more or less; 0s: "
+                    "never.");
+  flags.Further();
+  AddLogFlags(flags, log_flags);
+  const CommandText text{"provider", kProviderAbout, LinkedIn(plugins)};
+  const auto check = [&log_flags] { return CheckLogFlags(log_flags); };
+  if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
   const host::StopSignals signals({SIGTERM, SIGINT});
   // Neither is ever destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
-  const Log& log = KeepForever(std::make_unique<Log>(Log::ToStderr(clock, command.log_level)));
+  const Log& log = KeepForever(std::make_unique<Log>(LogToStderr(log_flags, clock)));
   grpc::RouteLibraryLog(log);
   SeededRng rng(SeedFromSystem());
   Metrics metrics;
-  log.Info("coppice provider starts", {{"version", kVersion}, {"config", command.config}});
+  log.Info("coppice provider starts", {{"version", kVersion}, {"config", config}});
+  for (const std::string& note : flags.notes())
+    log.Warning("a flag has no effect", {{"why", note}});
   if (std::getenv("PPROF_ENABLED") != nullptr) {
     log.Warning("PPROF_ENABLED has no effect: it belongs to the Go provider's profiler");
   }
   const auto provider = provider::Provider::Start(
-      {.config_path = command.config,
-       .metrics_addr = command.metrics_addr,
-       .insecure = command.insecure,
-       .max_connection_age = command.max_connection_age},
+      {.config_path = config,
+       .metrics_addr = metrics_addr,
+       .insecure = insecure,
+       .max_connection_age = max_connection_age},
       {.clouds = plugins.clouds, .clock = clock, .rng = rng, .log = log, .metrics = metrics});
   if (!provider.ok()) {
     log.Error("the provider cannot start", {{"error", provider.status().message()}});

@@ -53,7 +53,8 @@ RunAccount::RunAccount(sim::Model& model, Print print)
       print_(std::move(print)),
       start_(model.agenda.Now()),
       charged_until_(start_),
-      joined_before_(model.machines.joined()) {
+      joined_before_(model.machines.joined()),
+      joined_told_(joined_before_) {
   const auto flavors = model.cloud.Flavors(Deadline::Never());
   for (const cloud::GroupConfig& group : model.groups()) {
     price_[group.name] = group.price_per_hour.value_or(0);
@@ -64,7 +65,21 @@ RunAccount::RunAccount(sim::Model& model, Print print)
   Charge();
 }
 
+void RunAccount::EndRepeats() {
+  if (repeated_ > 0)
+    print_(fmt::format("{:17}. the same {} more time{}", "", repeated_, repeated_ == 1 ? "" : "s"));
+  repeated_ = 0;
+  last_line_.clear();
+}
+
 void RunAccount::Line(char mark, const std::string& what, const std::string& why) {
+  std::string line = fmt::format("{} {} {}", mark, what, why);
+  if (line == last_line_) {
+    ++repeated_;
+    return;
+  }
+  EndRepeats();
+  last_line_ = std::move(line);
   const TimePoint now = model_.agenda.Now();
   const auto day = std::chrono::floor<std::chrono::days>(now);
   const auto clock = std::chrono::floor<std::chrono::seconds>(now - day).count();
@@ -129,6 +144,7 @@ void RunAccount::TellScaleUp(const report::ScaleUp& scale_up) {
       const auto score = std::ranges::find(step.scores, scale_up.chosen, &report::Score::group);
       how += (how.empty() ? "" : ", then ") + step.expander;
       if (score != step.scores.end() && !score->text.empty()) how += ": " + score->text;
+      if (!step.note.empty()) how += ": " + step.note;
     }
     if (how.empty() && scale_up.options.size() == 1) how = "the only group that helps";
     if (scale_up.options.size() > 1)
@@ -141,6 +157,10 @@ void RunAccount::TellScaleUp(const report::ScaleUp& scale_up) {
                : "for " + ByOwner(scale_up.triggered) + (how.empty() ? "" : " (" + how + ")"));
     }
     for (const auto& pod : scale_up.triggered) said_.erase(OwnerOf(*pod));
+  } else {
+    // Options, and no choice: an expander that had nothing to choose by.
+    for (const report::ExpanderStep& step : scale_up.chosen_by)
+      if (!step.note.empty()) Line('!', step.expander + " did not choose", step.note);
   }
   for (const auto& unhelped : scale_up.unhelped) {
     if (!unhelped.pods.empty()) TellUnhelped(unhelped);
@@ -148,17 +168,25 @@ void RunAccount::TellScaleUp(const report::ScaleUp& scale_up) {
 }
 
 void RunAccount::TellScaleDown(const report::ScaleDown& scale_down) {
+  // Those that go together for the same reason are one line.
+  std::vector<std::string> empty;
   for (const report::RemovedNode& node : scale_down.removed) {
     const std::string use =
         fmt::format("used {:.0f}% ({})", node.utilization.value * 100,
                     node.utilization.resource.empty() ? "cpu" : node.utilization.resource);
     if (node.evicted.empty()) {
-      Line('-', node.node, "empty, and unneeded long enough");
+      empty.push_back(node.node);
     } else {
       ++drained_;
       Line('-', node.node,
            use + ", unneeded long enough; " + ByOwner(node.evicted) + " fit elsewhere");
     }
+  }
+  if (empty.size() == 1) {
+    Line('-', empty[0], "empty, and unneeded long enough");
+  } else if (!empty.empty()) {
+    Line('-', fmt::format("{} nodes", empty.size()),
+         "empty, and unneeded long enough: " + Join(empty, ", "));
   }
   for (const report::DeletionOutcome& outcome : scale_down.outcomes) {
     if (outcome.ok()) {
@@ -178,27 +206,40 @@ void RunAccount::Event(const cluster::Event& event) {
 
 void RunAccount::Tell(const report::PassReport& pass) {
   Charge();
+  TellArrivals();
   if (!pass.error.empty()) Line('!', "pass given up", pass.error);
   for (const report::ScaleUp& round : pass.earlier_rounds) TellScaleUp(round);
   TellScaleUp(pass.scale_up);
   TellScaleDown(pass.scale_down);
 }
 
+// What the last purchases came to: without it nothing is said until the next decision.
+void RunAccount::TellArrivals() {
+  const size_t joined = model_.machines.joined() - joined_told_;
+  if (joined == 0) return;
+  const size_t started = model_.scheduler.bound() - bound_told_;
+  joined_told_ += joined;
+  bound_told_ += started;
+  Line('*', fmt::format("{} node{} joined", joined, joined == 1 ? "" : "s"),
+       fmt::format("{} pod{} started since, {} wait", started, started == 1 ? "" : "s",
+                   model_.Pending().size()));
+}
+
 void RunAccount::Table(const report::PassReport& pass) {
   if (!pass.status) return;
+  EndRepeats();
   size_t pods = 0;
   for (const auto* entry : model_.cluster.objects().Pods())
     pods += entry->pod->spec.node_name.empty() ? 0 : 1;
   print_("");
-  print_(fmt::format("  {:<16} {:>4} {:>4} {:>7} {:>6} {:>7} {:>9}  {:>9} {:>9}  {}", "group",
-                     "min", "max", "target", "ready", "coming", "unneeded", "per hour", "spent",
-                     "state"));
+  print_(fmt::format("  {:<16} {:>4} {:>4} {:>6} {:>5} {:>6} {:>8} {:>8} {:>8}  {}", "group", "min",
+                     "max", "target", "ready", "coming", "unneeded", "per hour", "spent", "state"));
   for (const report::GroupStatus& group : pass.status->groups) {
     const auto coming = pass.upcoming.find(group.group);
     const std::string state = !group.backoff_code.empty() ? "backed off: " + group.backoff_code
                               : group.healthy             ? ""
                                                           : "unhealthy";
-    print_(fmt::format("  {:<16} {:>4} {:>4} {:>7} {:>6} {:>7} {:>9}  {:>9.3f} {:>9.2f}  {}",
+    print_(fmt::format("  {:<16} {:>4} {:>4} {:>6} {:>5} {:>6} {:>8} {:>8.3f} {:>8.2f}  {}",
                        group.group, group.min, group.max, group.target, group.counts.ready,
                        coming == pass.upcoming.end() ? 0 : coming->second, group.candidates,
                        price_[group.group] * count_[group.group], spent_[group.group], state));
@@ -209,6 +250,16 @@ void RunAccount::Table(const report::PassReport& pass) {
 
 void RunAccount::Summary(double real_seconds) {
   Charge();
+  EndRepeats();
+  // Who still waits has waited, too.
+  Duration longest = model_.scheduler.longest_wait();
+  std::string longest_waiter = model_.scheduler.longest_waiter();
+  for (const auto& pod : model_.Pending()) {
+    const Duration wait = model_.agenda.Now() - pod->metadata.creation_timestamp->at;
+    if (wait <= longest) continue;
+    longest = wait;
+    longest_waiter = pod->metadata.name + ", which still waits";
+  }
   const Duration time = model_.agenda.Now() - start_;
   double spent = 0;
   for (const auto& [group, sum] : spent_) spent += sum;
@@ -223,11 +274,9 @@ void RunAccount::Summary(double real_seconds) {
       "  cost       {:.2f}; always as many machines as at the busiest moment ({}): {:.2f}; saved "
       "{:.0f}%",
       spent, peak_machines_, fixed, fixed > 0 ? 100 * (1 - spent / fixed) : 0));
-  print_(fmt::format(
-      "  pods       {} started; the longest wait was {} ({}); {} wait now",
-      model_.scheduler.bound(), Short(model_.scheduler.longest_wait()),
-      model_.scheduler.longest_waiter().empty() ? "nobody" : model_.scheduler.longest_waiter(),
-      model_.Pending().size()));
+  print_(fmt::format("  pods       {} started; the longest wait was {} ({}); {} wait now",
+                     model_.scheduler.bound(), Short(longest),
+                     longest_waiter.empty() ? "nobody" : longest_waiter, model_.Pending().size()));
   print_(fmt::format("  trouble    {} times something refused or failed, as above", failures_));
 }
 

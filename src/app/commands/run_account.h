@@ -24,6 +24,8 @@ class RunAccount {
   void Tell(const report::PassReport& pass);
   void Event(const cluster::Event& event);
   void Line(char mark, const std::string& what, const std::string& why);
+  // Says what is left to say of repeated lines; before anything that is no line.
+  void EndRepeats();
   // Money: called whenever time has passed.
   void Charge();
   void Table(const report::PassReport& pass);
@@ -33,6 +35,7 @@ class RunAccount {
   void TellScaleUp(const report::ScaleUp& scale_up);
   void TellUnhelped(const report::Unhelped& unhelped);
   void TellScaleDown(const report::ScaleDown& scale_down);
+  void TellArrivals();
 
   sim::Model& model_;
   const Print print_;
@@ -45,6 +48,10 @@ class RunAccount {
   TimePoint charged_until_;
   std::map<std::string, std::string> said_;  // what was last said of pods that wait
   size_t joined_before_ = 0;
+  size_t joined_told_ = 0;
+  size_t bound_told_ = 0;
+  std::string last_line_;  // without its time
+  int repeated_ = 0;       // how often it came again, and was not printed
   int bought_ = 0;
   int removed_ = 0;
   int drained_ = 0;

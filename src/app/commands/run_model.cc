@@ -9,8 +9,10 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/run_account.h"
+#include "app/commands/terminal.h"
 #include "app/dashboard.h"
 #include "app/model_steering.h"
+#include "cloud/group_limits.h"
 #include "provider/open_cloud.h"
 #include "provider/provider_config.h"
 #include "sim/load.h"
@@ -63,20 +65,9 @@ Result<provider::ProviderConfig> Configure(const ModelCommand& command) {
     return InvalidArgument("a model cluster runs on the simulated cloud only, and " +
                            command.flags.cloud_config + " says kind: " + config->cloud_kind);
   }
-  // --nodes=min:max:name, as everywhere.
-  for (const std::string& limits : command.flags.nodes) {
-    const std::vector<std::string> parts = Split(limits, ':');
-    const auto group = std::ranges::find(config->groups, parts.size() == 3 ? parts[2] : "",
-                                         &cloud::GroupConfig::name);
-    if (group == config->groups.end()) {
-      std::vector<std::string> names;
-      for (const auto& known : config->groups) names.push_back(known.name);
-      return InvalidArgument("--nodes=" + limits + ": write min:max:name, with one of " +
-                             Join(names, ", "));
-    }
-    group->min_size = std::atoi(parts[0].c_str());
-    group->max_size = std::atoi(parts[1].c_str());
-  }
+  // The model is a cluster of its own, whatever the file is for.
+  for (cloud::GroupConfig& group : config->groups) group.tags.erase(cloud::kClusterTag);
+  TRY(cloud::LimitGroups(command.flags.nodes, config->groups));
   return config;
 }
 
@@ -112,8 +103,9 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
       TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
   }
   sim::Load load(*model, sim::DefaultLoad(), command.seed);
-  RunAccount account(*model, [](const std::string& line) {
-    std::printf("%s\n", line.c_str());
+  const TerminalLook look = LookOf(STDOUT_FILENO, std::getenv("NO_COLOR"), std::getenv("TERM"));
+  RunAccount account(*model, [look](const std::string& line) {
+    std::printf("%s\n", Shown(line, look).c_str());
     std::fflush(stdout);
   });
   model->api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
@@ -138,7 +130,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
 
   std::printf(
       "A model cluster on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a summary.\n"
-      "  + bought   - removed   . waits   ! went wrong\n\n",
+      "  + bought   * joined   - removed   . waits   ! went wrong\n\n",
       speed > 0 ? fmt::format("{}x as fast as life", speed).c_str() : "as fast as it goes",
       static_cast<unsigned long long>(command.seed));
   if (dashboard) std::printf("Dashboard: %s\n\n", dashboard->url().c_str());
@@ -147,7 +139,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   const TimePoint start = clock.Now();
   const TimePoint end = Later(start, lasts);
   TimePoint next_table =
-      command.table > Duration::zero() ? start + command.table : TimePoint::max();
+      command.table > Duration::zero() ? start : TimePoint::max();  // the first at once
   load.Start();
   host->AdvanceTo(start);
   whatif::ModelLoop loop(*host, *model, clock, command.flags);

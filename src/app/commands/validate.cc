@@ -2,19 +2,42 @@
 #include <cstdlib>
 #include <string>
 
+#include "app/command_line.h"
 #include "app/commands/commands.h"
 #include "base/rng.h"
 #include "cloud/cloud_node_groups.h"
+#include "cloud/offline_flavors.h"
+#include "grpc/server.h"
+#include "net/url.h"
+#include "provider/open_cloud.h"
 #include "provider/provider_config.h"
 
 namespace coppice::app {
 namespace {
+
+constexpr Duration kAskTimeout = std::chrono::seconds(5);
+constexpr std::string_view kValidateAbout =
+    "coppice validate FILE...: checks configuration files without touching anything, and says "
+    "what\n"
+    "is wrong with file, line and column; an unknown key is an error here\n";
 
 // Reads the file as the provider would, and whatever needs no network: the cloud's own part by
 // making the cloud, which checks its configuration and connects to nothing.
 Status Judge(const std::string& file, const Plugins& plugins, yaml::Problems& problems) {
   const auto config = TRY(provider::LoadProviderConfig(
       file, [](const char* name) { return std::getenv(name); }, problems));
+  if (!config.tls && config.listen == provider::ProviderConfig{}.listen) {
+    // Complete for `coppice run --cloud-config`, which listens nowhere.
+    std::fprintf(stderr,
+                 "%s: note: `coppice provider` needs a tls block, or listen on a Unix socket or, "
+                 "with --insecure, on loopback\n",
+                 file.c_str());
+  } else {
+    // Plaintext on loopback needs a flag, which is not in the file.
+    TRY(grpc::CheckListen(config.listen, config.tls.has_value(), /*insecure=*/true));
+  }
+  if (config.metrics_listen && !config.metrics_listen->empty())
+    TRY(net::ParseHostPort(*config.metrics_listen).status().Context("metricsListen"));
   TRY(cloud::CheckGroups(config.groups, config.cluster_tag));
   SystemClock clock;
   const Log log = Log::Null();
@@ -33,7 +56,8 @@ Status Judge(const std::string& file, const Plugins& plugins, yaml::Problems& pr
     return Status::Ok();
   }
   TRY(made.status());
-  return Status::Ok();
+  if (dynamic_cast<const cloud::OfflineFlavors*>(made->get()) == nullptr) return Status::Ok();
+  return provider::CheckAgainstCloud(**made, config.groups, file, kAskTimeout, clock, log);
 }
 
 // An unknown key is a slip of the pen, which starting forgives and checking does not. Other
@@ -63,9 +87,15 @@ bool Validate(const std::string& file, const Plugins& plugins) {
 
 }  // namespace
 
-int RunValidate(const ValidateCommand& command, Plugins& plugins) {
+int RunValidate(const std::vector<std::string>& args, Plugins& plugins) {
+  std::vector<std::string> files;
+  FlagSet flags;
+  flags.AddWords("FILE...", files, true, "Configuration files of `coppice provider`.");
+  if (const auto code =
+          ReadCommandLine({"validate", kValidateAbout, LinkedIn(plugins)}, flags, args))
+    return *code;
   bool all_good = true;
-  for (const std::string& file : command.files) all_good = Validate(file, plugins) && all_good;
+  for (const std::string& file : files) all_good = Validate(file, plugins) && all_good;
   return all_good ? 0 : 1;
 }
 
