@@ -97,8 +97,8 @@ class Job {
   Resource allocated;
   Resource total_request;
   int32_t prefer_pods = 0;  // tasks that like or dislike other pods
-  int32_t gated = 0;     // tasks with a scheduling gate that is not ours
-  bool touched = false;  // some task has had another status since Finish()
+  int32_t gated = 0;        // tasks with a scheduling gate that is not ours
+  bool touched = false;     // some task has had another status since Finish()
 
   std::string fit_errors;                                          // of the job as a whole
   std::map<uint32_t, std::shared_ptr<FitErrors>> task_fit_errors;  // by Task::index

@@ -39,7 +39,7 @@ struct NodeInfo {
   Resource oversubscription;
   std::string_view revocable_zone;
 
-  std::vector<Task*> tasks;                  // in no particular order
+  std::vector<Task*> tasks;  // in no particular order
   // Of them: with wishes about other pods, and with rules that keep others off.
   int32_t with_pod_affinity = 0;
   int32_t keep_others_off = 0;

@@ -142,8 +142,8 @@ void Roster::RefreshPods(const std::function<bool(const model::Pod&)>& hidden) {
     const cluster::World::PodEntry* entry =
         world_.FindEntry(view.substr(0, slash), view.substr(slash + 1));
     const auto known = live_.find(key);
-    bool wanted = entry != nullptr && entry->index != cluster::kNone &&
-                  !entry->pod->metadata.unreadable;
+    bool wanted =
+        entry != nullptr && entry->index != cluster::kNone && !entry->pod->metadata.unreadable;
     if (wanted && entry->pod->spec.node_name.empty()) {
       wanted = IsOurs(*entry->pod);
       if (wanted && hidden && hidden(*entry->pod)) {
@@ -168,8 +168,7 @@ void Roster::RefreshEnded() {
   store.ForEach([&](const std::shared_ptr<const EndedPod>& pod) {
     std::string key = KeyOf(pod->metadata);
     const auto known = ended_.find(key);
-    if (known == ended_.end() || known->second->pod != pod)
-      Put(key, pod, cluster::kNone, ended_);
+    if (known == ended_.end() || known->second->pod != pod) Put(key, pod, cluster::kNone, ended_);
     there.insert(std::move(key));
   });
   std::vector<std::string> gone;

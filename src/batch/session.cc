@@ -106,8 +106,7 @@ void Session::TakeOver(Roster& roster) {
       continue;
     }
     const auto priority = priorities.by_name.find(job->group.spec.priority_class_name);
-    job->priority =
-        priority == priorities.by_name.end() ? priorities.by_default : priority->second;
+    job->priority = priority == priorities.by_name.end() ? priorities.by_default : priority->second;
     job_by_id_.emplace_hint(job_by_id_.end(), id, job);
   }
   ListJobs();
@@ -174,8 +173,7 @@ void Session::ReadGroups() {
       continue;
     }
     const auto priority = priorities.by_name.find(group.spec.priority_class_name);
-    job.priority =
-        priority == priorities.by_name.end() ? priorities.by_default : priority->second;
+    job.priority = priority == priorities.by_name.end() ? priorities.by_default : priority->second;
     job_by_id_.emplace(job.id, &job);
   }
   ListJobs();

@@ -103,9 +103,9 @@ struct Task : TransactionContext {
   bool node_eviction_occurred = false;
   std::optional<TransactionContext> node_last_transaction;
 
-  bool has_pod_affinity = false;   // of any kind, also what it only prefers
-  bool prefers_pods = false;       // likes or dislikes other pods without having to
-  bool keeps_others_off = false;   // by required anti-affinity
+  bool has_pod_affinity = false;  // of any kind, also what it only prefers
+  bool prefers_pods = false;      // likes or dislikes other pods without having to
+  bool keeps_others_off = false;  // by required anti-affinity
 
   const Resource& req() const { return *request; }
   // What a container without a request counts as a little. Worked out once.

@@ -14,8 +14,8 @@
 #include "base/check.h"
 #include "base/fake_clock.h"
 #include "base/rng.h"
-#include "batch/engine.h"
 #include "batch/ended_pod.h"
+#include "batch/engine.h"
 #include "cluster/stored_objects.h"
 #include "wire/wire.h"
 

@@ -65,8 +65,8 @@ class ControllerCluster final : public cluster::Writer {
   void SetPod(const std::string& name, const std::string& phase, int exit_code = 0) {
     Json patch = {{"status", {{"phase", phase}}}};
     if (phase == "Failed") {
-      patch["status"]["containerStatuses"] = Json::array(
-          {{{"name", "c"}, {"state", {{"terminated", {{"exitCode", exit_code}}}}}}});
+      patch["status"]["containerStatuses"] =
+          Json::array({{{"name", "c"}, {"state", {{"terminated", {{"exitCode", exit_code}}}}}}});
     }
     CHECK(executor.BlockOn(objects.UpdateStatus({"v1", "pods", "ns", name}, patch.dump())).ok());
   }
@@ -163,14 +163,13 @@ class JobControllerTest : public testing::Test {
     cluster_.Run(time, [&] { controller_.Sync(cluster_.clock.Now()); });
   }
   void Job(const std::string& more = "", const std::string& worker_more = "") {
-    cluster_.Create(
-        {"batch.volcano.sh/v1alpha1", "jobs", "ns", "train"},
-        R"({"kind":"Job","spec":{"minAvailable":3,"queue":"research","tasks":[
+    cluster_.Create({"batch.volcano.sh/v1alpha1", "jobs", "ns", "train"},
+                    R"({"kind":"Job","spec":{"minAvailable":3,"queue":"research","tasks":[
             {"name":"ps","replicas":1,"template":{"spec":{"containers":[{"name":"c","image":"i",
              "resources":{"requests":{"cpu":"1"}}}]}}},
             {"name":"w","replicas":2,"template":{"metadata":{"labels":{"own":"kept"}},"spec":{
              "containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"2"}}}]}})" +
-            worker_more + "}]" + more + "}}");
+                        worker_more + "}]" + more + "}}");
   }
   void AllRun() {
     for (const char* pod : {"train-ps-0", "train-w-0", "train-w-1"})
@@ -262,13 +261,13 @@ TEST_F(JobControllerTest, APodThatWasEvictedIsAnsweredForOrMadeAgain) {
   Job("", R"(,"policies":[{"event":"PodEvicted","action":"TerminateJob"}])");
   Run(500ms);
   AllRun();
-  const auto removed = cluster_.executor.BlockOn(
-      cluster_.objects.DeleteObject({"v1", "pods", "ns", "train-ps-0"}));
+  const auto removed =
+      cluster_.executor.BlockOn(cluster_.objects.DeleteObject({"v1", "pods", "ns", "train-ps-0"}));
   ASSERT_TRUE(removed.ok());
   Run(2s);
   EXPECT_EQ(cluster_.created_pods, 4);  // ps has no policy
-  const auto worker = cluster_.executor.BlockOn(
-      cluster_.objects.DeleteObject({"v1", "pods", "ns", "train-w-0"}));
+  const auto worker =
+      cluster_.executor.BlockOn(cluster_.objects.DeleteObject({"v1", "pods", "ns", "train-w-0"}));
   ASSERT_TRUE(worker.ok());
   Run(2s);
   EXPECT_EQ(cluster_.Phase(), "Terminated");
@@ -287,8 +286,7 @@ TEST_F(JobControllerTest, AnotherProcessGoesOnWithoutMakingAnythingTwice) {
   Job();
   Run(500ms);
   AllRun();
-  batch::JobController other(
-      {cluster_.world, cluster_, cluster_.executor, cluster_.log, [] {}});
+  batch::JobController other({cluster_.world, cluster_, cluster_.executor, cluster_.log, [] {}});
   cluster_.Run(3s, [&] { other.Sync(cluster_.clock.Now()); });
   EXPECT_EQ(cluster_.created_pods, 3);
   EXPECT_EQ(cluster_.Phase(), "Running");
@@ -297,8 +295,8 @@ TEST_F(JobControllerTest, AnotherProcessGoesOnWithoutMakingAnythingTwice) {
 
 TEST(QueueController, MakesWhatEverybodyReliesOnAndKeepsCounts) {
   ControllerCluster cluster;
-  batch::QueueController controller({cluster.world, cluster, cluster.executor,
-                                     cluster.log, "default", [] {}});
+  batch::QueueController controller(
+      {cluster.world, cluster, cluster.executor, cluster.log, "default", [] {}});
   const auto sync = [&] { controller.Sync(); };
   cluster.Run(1s, sync);
   EXPECT_EQ(cluster.Get(kScheduling, "queues", "", "root")["spec"]["reclaimable"], false);
@@ -313,8 +311,8 @@ TEST(QueueController, MakesWhatEverybodyReliesOnAndKeepsCounts) {
   ASSERT_TRUE(closed.ok());
   cluster.Run(2s, sync);
   EXPECT_EQ(cluster.Get(kScheduling, "queues", "", "default")["status"]["state"], "Closing");
-  const auto gone = cluster.executor.BlockOn(
-      cluster.objects.DeleteObject({kScheduling, "podgroups", "ns", "g"}));
+  const auto gone =
+      cluster.executor.BlockOn(cluster.objects.DeleteObject({kScheduling, "podgroups", "ns", "g"}));
   ASSERT_TRUE(gone.ok());
   cluster.Run(2s, sync);
   EXPECT_EQ(cluster.Get(kScheduling, "queues", "", "default")["status"]["state"], "Closed");
@@ -323,8 +321,8 @@ TEST(QueueController, MakesWhatEverybodyReliesOnAndKeepsCounts) {
 
 TEST(PodGroupController, PodsOfOneOwnerShareAGroup) {
   ControllerCluster cluster;
-  batch::PodGroupController controller({cluster.world, cluster, cluster.executor,
-                                        cluster.log, {"volcano"}, [] {}});
+  batch::PodGroupController controller(
+      {cluster.world, cluster, cluster.executor, cluster.log, {"volcano"}, [] {}});
   for (const char* name : {"web-1", "web-2"}) {
     cluster.Create({"v1", "pods", "ns", name},
                    R"({"kind":"Pod","metadata":{"annotations":{

@@ -94,9 +94,7 @@ class RosterWorld {
  private:
   std::string NodeName() { return "node-" + std::to_string(rng_.Below(6)); }
   std::string GroupName() { return "group-" + std::to_string(rng_.Below(8)); }
-  std::string AnyPod() {
-    return GroupName() + "-w-" + std::to_string(rng_.Below(6));
-  }
+  std::string AnyPod() { return GroupName() + "-w-" + std::to_string(rng_.Below(6)); }
   void PutNode() {
     auto node = std::make_shared<model::Node>();
     node->metadata.name = NodeName();
@@ -165,8 +163,7 @@ class RosterWorld {
       text += fmt::format("{}: idle {} {} used {} releasing {} unbound {} scoring {} {}, {} tasks:",
                           node->name, node->idle.cpu, node->idle.Get(batch::kPodsScalar),
                           node->used.cpu, node->releasing.cpu, node->unbound_idle.cpu,
-                          node->scoring.cpu_millis, node->scoring.memory_bytes,
-                          node->tasks.size());
+                          node->scoring.cpu_millis, node->scoring.memory_bytes, node->tasks.size());
       for (const batch::Task* task : node->SortedTasks()) text += " " + std::string(task->name);
       text += "\n";
     }

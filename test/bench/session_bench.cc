@@ -187,9 +187,9 @@ void BM_QuietSession(benchmark::State& state) {
       input.nodes.push_back({.object = node->object, .index = node->snapshot_index});
     world.objects<model::Queue>().ForEach(
         [&](const auto& queue) { input.queues.push_back(*queue); });
-    auto opened = batch::Session::Open(conf, {}, test::ThePlugins().batch,
-                                       test::ThePlugins().filters, world.snapshot(),
-                                       std::move(input), roster);
+    auto opened =
+        batch::Session::Open(conf, {}, test::ThePlugins().batch, test::ThePlugins().filters,
+                             world.snapshot(), std::move(input), roster);
     CHECK(opened.ok());
     (*opened)->Run();
     CHECK((*opened)->Close().binds.empty());
