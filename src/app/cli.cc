@@ -66,6 +66,7 @@ int NoCommand(std::string_view word) {
 Status CheckRegistries(const Plugins& plugins) {
   TRY(plugins.clouds.Check());
   TRY(plugins.node_groups.Check());
+  TRY(plugins.node_claims.Check());
   TRY(plugins.filters.Check());
   TRY(plugins.expanders.Check());
   TRY(plugins.processors.Check());
