@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"extender", "the reference server of the batch scheduler's HTTP extender", RunExtender},
     {"simulate", "what would the autoscaler do with this cluster dump, and why", RunSimulate},
     {"explain", "why a pod waits or a node stays, asked of a running instance", RunExplain},
+    {"rehearse", "play a recorded day again with other flags or groups, and compare", RunRehearse},
     {"conform", "try somebody else's provider, expander or extender against its contract",
      RunConform},
     {"validate", "check configuration files, with line numbers", RunValidate},

@@ -24,6 +24,7 @@
 #include "host/pages.h"
 #include "host/signal_thread.h"
 #include "net/status_server.h"
+#include "rehearse/recorder.h"
 #include "whatif/cluster_dump.h"
 
 namespace coppice::app {
@@ -46,9 +47,10 @@ std::string Identity() {
 class RealCluster {
  public:
   RealCluster(autoscale::FlagValues flags, Plugins& plugins, Clock& clock, const Log& log,
-              host::StopLimits limits, DashboardOptions web)
+              host::StopLimits limits, DashboardOptions web, std::string record)
       : flags_(std::move(flags)),
         web_(std::move(web)),
+        record_(std::move(record)),
         limits_(limits),
         plugins_(plugins),
         clock_(clock),
@@ -271,6 +273,7 @@ class RealCluster {
               {{"nodes", world_.node_count()}, {"pods", world_.pod_count()}});
     const Status open = co_await OpenProvider();
     if (!open.ok()) co_return open;
+    executor_->Spawn(rehearse::Record(record_, world_, *guarded_, *executor_, workers_, log_));
     cluster::Writer& writer =
         flags_.dry_run ? static_cast<cluster::Writer&>(*dry_writer_) : server_->writer();
     auto assembly =
@@ -342,6 +345,7 @@ class RealCluster {
 
   const autoscale::FlagValues flags_;
   const DashboardOptions web_;
+  const std::string record_;
   const host::ConnectionFlags connection_{flags_.kubeconfig, flags_.kubernetes};
   const host::StopLimits limits_;
   Plugins& plugins_;
@@ -377,13 +381,13 @@ class RealCluster {
 }  // namespace
 
 int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins, host::StopLimits limits,
-                     const DashboardOptions& web) {
+                     const DashboardOptions& web, const std::string& record) {
   const host::StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   // Never destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
   const Log& log = KeepForever(std::make_unique<Log>(LogFrom(flags, clock)));
   grpc::RouteLibraryLog(log);
-  RealCluster cluster(flags, plugins, clock, log, limits, web);
+  RealCluster cluster(flags, plugins, clock, log, limits, web, record);
   if (const Status connected = cluster.Connect(); !connected.ok()) {
     log.Error("the autoscaler cannot start", {{"error", connected}});
     return 1;

@@ -11,8 +11,10 @@
 
 namespace coppice::app {
 
-// Until SIGTERM, SIGINT or SIGQUIT (0), or until it cannot go on (1).
+// Until SIGTERM, SIGINT or SIGQUIT (0), or until it cannot go on (1). `record` is a directory for
+// rehearse/recorder.h; empty: nothing is recorded.
 int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins,
-                     host::StopLimits limits = {}, const DashboardOptions& web = {.address = ""});
+                     host::StopLimits limits = {}, const DashboardOptions& web = {.address = ""},
+                     const std::string& record = "");
 
 }  // namespace coppice::app

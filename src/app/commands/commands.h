@@ -21,6 +21,7 @@ struct ModelCommand {
   std::optional<Duration> lasts;  // unset: until somebody interrupts it
   Duration table = std::chrono::hours(2);
   bool verbose = false;
+  std::string record;  // a directory: what happens is written there
   autoscale::FlagValues flags;
   DashboardOptions web;
 };
@@ -40,6 +41,8 @@ int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
 // Why a pod waits or a node stays, asked of a running instance.
 int RunExplain(const std::vector<std::string>& args, Plugins& plugins);
+// A recorded day again, with other flags or groups.
+int RunRehearse(const std::vector<std::string>& args, Plugins& plugins);
 // A contract played against somebody else's server.
 int RunConform(const std::vector<std::string>& args, Plugins& plugins);
 // Prints every complaint about configuration files; an unknown key is an error here.

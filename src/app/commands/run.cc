@@ -31,6 +31,9 @@ void AddModelFlags(FlagSet& set, ModelCommand& command) {
                   "Stop after so much simulated time, such as 24h; empty: at Ctrl-C.");
   set.AddDuration("table", command.table, "Simulated time between two tables; 0: none.");
   set.AddBool("verbose", command.verbose, "The autoscaler's log to standard error.");
+  set.Group("On a model cluster and on a real one");
+  set.AddString("record", command.record,
+                "A directory: what happens is written there, for coppice rehearse.");
 }
 
 void AddWebFlags(FlagSet& set, DashboardOptions& web) {
@@ -77,8 +80,9 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   };
   const CommandText text{"run", kRunAbout, LinkedIn(plugins)};
   if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
-  return NamesCluster(command.flags) ? RunOnRealCluster(command.flags, plugins, {}, command.web)
-                                     : RunModel(command, plugins);
+  return NamesCluster(command.flags)
+             ? RunOnRealCluster(command.flags, plugins, {}, command.web, command.record)
+             : RunModel(command, plugins);
 }
 
 }  // namespace coppice::app

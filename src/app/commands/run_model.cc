@@ -15,6 +15,7 @@
 #include "cloud/group_limits.h"
 #include "provider/open_cloud.h"
 #include "provider/provider_config.h"
+#include "rehearse/recorder.h"
 #include "sim/load.h"
 #include "whatif/model_loop.h"
 
@@ -142,9 +143,12 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
       command.table > Duration::zero() ? start : TimePoint::max();  // the first at once
   load.Start();
   host->AdvanceTo(start);
+  InlineWorkers recording;
+  const auto recorder = TRY(rehearse::OpenRecorder(command.record, host->world(), recording, log));
   whatif::ModelLoop loop(*host, *model, clock, command.flags);
   while (const auto pass = loop.Next(end, stopped)) {
     account.Tell(*pass);
+    if (recorder) recorder->Look(&host->groups(), clock.Now());
     if (dashboard) {
       dashboard->PassEnded(pass, host->last_pass_took());
       steering.meanwhile();
