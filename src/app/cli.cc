@@ -32,8 +32,7 @@ constexpr Command kCommands[] = {
     {"simulate", "what would the autoscaler do with this cluster dump, and why", RunSimulate},
     {"explain", "why a pod waits or a node stays, asked of a running instance", RunExplain},
     {"rehearse", "play a recorded day again with other flags or groups, and compare", RunRehearse},
-    {"conform", "try somebody else's provider, expander or extender against its contract",
-     RunConform},
+    {"conform", "try somebody else's provider, expander, extender or cloud", RunConform},
     {"validate", "check configuration files, with line numbers", RunValidate},
     {"flags", "", RunFlags},  // for tools/check_docs
 };
