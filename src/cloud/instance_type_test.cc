@@ -16,7 +16,7 @@ Offering Sold(const std::string& capacity_type, const std::string& zone, double 
   return offering;
 }
 
-InstanceType Machine(const std::string& name, std::vector<Offering> offerings) {
+InstanceType TypeNamed(const std::string& name, std::vector<Offering> offerings) {
   InstanceType type{.name = name, .offerings = std::move(offerings)};
   type.capacity["cpu"] = Of("4");
   type.capacity["memory"] = Of("8Gi");
@@ -25,7 +25,7 @@ InstanceType Machine(const std::string& name, std::vector<Offering> offerings) {
 }
 
 TEST(InstanceTypeTest, HugePagesAreTakenOutOfMemoryButNeverBelowZero) {
-  InstanceType type = Machine("a", {});
+  InstanceType type = TypeNamed("a", {});
   type.capacity["hugepages-2Mi"] = Of("2Gi");
   EXPECT_EQ(AllocatableGroups(type).front().allocatable.Find("memory")->Canonical(), "6Gi");
   type.capacity["hugepages-2Mi"] = Of("64Gi");
@@ -37,7 +37,7 @@ TEST(InstanceTypeTest, OfferingsWithOverridesAreGroupsOfTheirOwn) {
   larger.capacity_override["memory"] = Of("12Gi");
   Offering gone = larger;
   gone.available = false;
-  const InstanceType type = Machine("a", {Sold("spot", "b", 1), larger, gone, larger});
+  const InstanceType type = TypeNamed("a", {Sold("spot", "b", 1), larger, gone, larger});
   const auto groups = AllocatableGroups(type);
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].offerings.size(), 1u);
@@ -54,7 +54,7 @@ TEST(InstanceTypeTest, OneNegativeAmountMakesEverythingUnfit) {
 
 TEST(InstanceTypeTest, AFullReservationHasNoPrice) {
   Offering reserved = Sold("reserved", "a", 0.01);
-  const InstanceType type = Machine("a", {reserved, Sold("on-demand", "a", 2)});
+  const InstanceType type = TypeNamed("a", {reserved, Sold("on-demand", "a", 2)});
   EXPECT_EQ(CheapestPrice(type, {}, model::LabelRules::Default()), 2);
   InstanceType free = type;
   free.offerings.front().reservation_capacity = 1;
@@ -63,13 +63,13 @@ TEST(InstanceTypeTest, AFullReservationHasNoPrice) {
 
 TEST(InstanceTypeTest, TheWorstPriceIsThatOfTheCapacityTypeThatWouldBeBought) {
   const InstanceType type =
-      Machine("a", {Sold("spot", "a", 1), Sold("spot", "b", 3), Sold("on-demand", "a", 9)});
+      TypeNamed("a", {Sold("spot", "a", 1), Sold("spot", "b", 3), Sold("on-demand", "a", 9)});
   EXPECT_EQ(WorstLaunchPrice(type, {}, model::LabelRules::Default()), 3);
 }
 
 TEST(InstanceTypeTest, VarietyCountsOnlyValuesThatAreAllowed) {
-  const InstanceType a = Machine("a", {Sold("spot", "a", 1)});
-  const InstanceType b = Machine("b", {Sold("spot", "a", 2)});
+  const InstanceType a = TypeNamed("a", {Sold("spot", "a", 1)});
+  const InstanceType b = TypeNamed("b", {Sold("spot", "a", 2)});
   model::NodeRequirements wished;
   auto names = model::NodeRequirement::In(model::kInstanceTypeLabel, {"a", "c"});
   names.set_min_values(2);
@@ -81,8 +81,8 @@ TEST(InstanceTypeTest, VarietyCountsOnlyValuesThatAreAllowed) {
 }
 
 TEST(InstanceTypeTest, EqualPricesAreOrderedByName) {
-  const InstanceType a = Machine("a", {Sold("spot", "a", 1)});
-  const InstanceType b = Machine("b", {Sold("spot", "a", 1)});
+  const InstanceType a = TypeNamed("a", {Sold("spot", "a", 1)});
+  const InstanceType b = TypeNamed("b", {Sold("spot", "a", 1)});
   TypeList types = {&b, &a};
   OrderByPrice(types, {}, model::LabelRules::Default());
   EXPECT_EQ(types, (TypeList{&a, &b}));
