@@ -36,10 +36,37 @@ cluster::PodPtr PendingPod(const std::string& name, TimePoint created, bool pati
   return std::make_shared<const model::Pod>(std::move(pod));
 }
 
+// A machine of the shelf for a claim, once, and none when it is empty; a name that is taken twice is
+// told with both places.
+void TryNodeClaims() {
+  cloud::NodeClaimsRegistry registry("node claim provider");
+  acme::Register(registry);
+  FakeClock clock;
+  SeededRng rng(1);
+  Metrics metrics;
+  const Log log = Log::Null();
+  yaml::Problems problems;
+  auto shelf = registry.Make(
+      "acme-shelf", cloud::NodeClaimsContext{clock, rng, log, metrics, yaml::Node(), problems});
+  REQUIRE(shelf.ok());
+  model::NodeClaim claim;
+  for (const char* uid : {"1", "1", "2", "3"}) {
+    claim.metadata.uid = uid;
+    REQUIRE((*shelf)->Create(claim, Deadline::Never()).ok());
+  }
+  claim.metadata.uid = "4";
+  const auto refused = (*shelf)->Create(claim, Deadline::Never());
+  REQUIRE(!refused.ok() && cloud::TroubleOf(refused.status()).give_up);
+  acme::Register(registry);
+  const std::string twice = registry.Check().message();
+  REQUIRE(twice.find("acme_claims.cc") != twice.rfind("acme_claims.cc"));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   REQUIRE(argc == 2);
+  TryNodeClaims();
   app::Plugins plugins;
   app::RegisterDiscoveredPlugins(plugins);
   acme::Register(plugins.clouds);

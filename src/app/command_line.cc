@@ -57,6 +57,7 @@ std::string LinkedIn(const Plugins& plugins) {
   };
   line("clouds", plugins.clouds.names());
   line("node group providers", plugins.node_groups.names());
+  line("node claim providers", plugins.node_claims.names());
   line("expanders", plugins.expanders.names());
   line("processors", plugins.processors.names());
   line("filters", plugins.filters.names());

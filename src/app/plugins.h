@@ -6,6 +6,7 @@
 #include "autoscale/plugins.h"
 #include "batch/plugin.h"
 #include "cloud/cloud.h"
+#include "cloud/node_claims.h"
 #include "cloud/node_groups.h"
 
 namespace coppice::app {
@@ -14,6 +15,7 @@ namespace coppice::app {
 struct Plugins : autoscale::Plugins {
   cloud::CloudRegistry clouds{"cloud"};
   cloud::NodeGroupsRegistry node_groups{"node group provider"};
+  cloud::NodeClaimsRegistry node_claims{"node claim provider"};
   coppice::batch::PluginRegistry batch;
 };
 

@@ -8,7 +8,7 @@
 
 #include "base/on_worker.h"
 #include "batch/actions.h"
-#include "batch/source.h"
+#include "batch/ended_pod.h"
 
 namespace coppice::batch {
 namespace {
@@ -50,6 +50,7 @@ Engine::Engine(Parts parts)
                 }}),
       ended_(parts_.executor.clock().Now()) {
   own_.Follow(parts_.world);
+  roster_ = std::make_unique<Roster>(own_, parts_.options.session.scheduler_names);
 }
 
 TimePoint Engine::Due() const {
@@ -58,8 +59,10 @@ TimePoint Engine::Due() const {
   if (parts_.options.session.upstream_exact) return by_period;
   TimePoint due = by_period;
   if (changed_) {
-    due = std::min(due, std::max(Later(*changed_, parts_.options.gather),
-                                 Later(*began_, parts_.options.shortest_gap)));
+    // A session that takes long leaves the others as much time as it took.
+    const TimePoint soonest =
+        std::max(Later(*began_, parts_.options.shortest_gap), Later(ended_, ended_ - *began_));
+    due = std::min(due, std::max(Later(*changed_, parts_.options.gather), soonest));
   }
   return due;
 }
@@ -81,13 +84,28 @@ std::string Engine::NewSessionUid() {
                      high & 0xfff, 0x8000 | (low >> 48 & 0x3fff), low & 0xffffffffffff);
 }
 
-bool Engine::BelongsElsewhere(const Conf& conf, const SessionInput& input) const {
+bool Engine::BelongsElsewhere(const Conf& conf) const {
   if (parts_.workers == nullptr) return false;
-  if (AsksOutside(conf)) return true;
-  size_t unplaced = 0;
-  for (const SessionInput::PodEntry& pod : input.pods)
-    unplaced += pod.object->spec.node_name.empty();
-  return unplaced > parts_.options.most_tasks_here;
+  return AsksOutside(conf) || roster_->waiting() > parts_.options.most_tasks_here;
+}
+
+SessionInput Engine::Input(std::string uid, TimePoint now) const {
+  SessionInput input;
+  input.uid = std::move(uid);
+  input.now = now;
+  input.nodes.reserve(roster_->nodes().size());
+  for (const NodeInfo* node : roster_->nodes())
+    input.nodes.push_back({.object = node->object, .index = node->snapshot_index, .images = {}});
+  own_.objects<model::Queue>().ForEach([&](const auto& queue) {
+    if (!queue->metadata.unreadable) input.queues.push_back(*queue);
+  });
+  own_.objects<model::PriorityClass>().ForEach(
+      [&](const auto& priority) { input.priority_classes.push_back(*priority); });
+  own_.objects<model::ResourceQuota>().ForEach(
+      [&](const auto& quota) { input.quotas.push_back(*quota); });
+  own_.objects<model::PodDisruptionBudget>().ForEach(
+      [&](const auto& budget) { input.budgets.push_back(*budget); });
+  return input;
 }
 
 std::vector<WaitingJob> Engine::WaitingIn(const Session& session) {
@@ -120,14 +138,15 @@ Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input) {
   cluster::Snapshot& snapshot = own_.snapshot();
   // A node that somebody hopes for is not one that it has.
   const cluster::ScopedFork fork(snapshot);
-  for (const SessionInput::PodEntry& pod : input.pods) {
-    if (pod.object->spec.node_name.empty() && pod.index != cluster::kNone &&
-        snapshot.node_of(pod.index) != cluster::kNone) {
-      snapshot.Unplace(pod.index);
+  const auto& names = parts_.options.session.scheduler_names;
+  for (const cluster::World::PodEntry* pod : own_.Unbound()) {
+    if (pod->index != cluster::kNone && snapshot.node_of(pod->index) != cluster::kNone &&
+        std::ranges::find(names, pod->pod->spec.scheduler_name) != names.end()) {
+      snapshot.Unplace(pod->index);
     }
   }
   auto session = Session::Open(conf, parts_.options.session, parts_.plugins, parts_.filters,
-                               snapshot, std::move(input));
+                               snapshot, std::move(input), *roster_);
   if (!session.ok()) {
     ran.status = session.status();
     return ran;
@@ -162,14 +181,13 @@ coppice::Task<std::shared_ptr<const report::SessionReport>> Engine::Pass(TimePoi
   leavers_.Settle(now);
   statuses_.Settle(now);
   report->uid = NewSessionUid();
-  SourceOptions source{.scheduler_names = parts_.options.session.scheduler_names};
-  source.hidden = [this, now](const model::Pod& pod) { return binder_.HeldBack(pod, now); };
-  SessionInput input = InputFrom(own_, source, report->uid, now);
+  roster_->Refresh([this, now](const model::Pod& pod) { return binder_.HeldBack(pod, now); });
+  SessionInput input = Input(report->uid, now);
   report->nodes = input.nodes.size();
-  report->pods = input.pods.size();
+  report->pods = own_.pod_count();
   Ran ran;
   own_.Hold();
-  if (BelongsElsewhere(conf, input)) {
+  if (BelongsElsewhere(conf)) {
     const std::function<void()> work = [&] { ran = RunSession(conf, std::move(input)); };
     const Status taken = co_await OnWorker(*parts_.workers, parts_.executor, work);
     if (!taken.ok()) ran.status = taken;

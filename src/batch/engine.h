@@ -24,6 +24,7 @@
 #include "batch/binder.h"
 #include "batch/conf_file.h"
 #include "batch/leavers.h"
+#include "batch/roster.h"
 #include "batch/scheduler_metrics.h"
 #include "batch/session.h"
 #include "batch/statuses.h"
@@ -93,8 +94,9 @@ class Engine {
   };
   // On any thread, our World held.
   Ran RunSession(const Conf& conf, SessionInput input);
+  SessionInput Input(std::string uid, TimePoint now) const;
   static std::vector<WaitingJob> WaitingIn(const Session& session);
-  bool BelongsElsewhere(const Conf& conf, const SessionInput& input) const;
+  bool BelongsElsewhere(const Conf& conf) const;
   std::string NewSessionUid();
   void Act(Ran& ran, report::SessionReport& report, TimePoint now);
   void BindingEnded(const cluster::PodPtr& pod, const Status& status, Duration took);
@@ -102,6 +104,7 @@ class Engine {
 
   const Parts parts_;
   cluster::World own_;
+  std::unique_ptr<Roster> roster_;
   Volumes volumes_;
   Statuses statuses_;
   Binder binder_;

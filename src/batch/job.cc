@@ -148,6 +148,8 @@ void Job::AddTask(Task& task) {
   task.job = this;
   tasks.push_back(&task);
   total_request.Add(task.req());
+  gated += task.gated && !task.only_our_gate;
+  prefer_pods += task.prefers_pods;
   if (IsAllocated(task.status)) allocated.Add(task.req());
   counts.Count(task, 1);
   RoleOf(task.role).counts.Count(task, 1);
@@ -165,7 +167,16 @@ void Job::Finish() {
   for (const auto& sub_job : sub_jobs) std::ranges::sort(sub_job->tasks, by_uid);
 }
 
+void Job::BetweenSessions() {
+  queue = nullptr;
+  schedule_start.reset();
+  group.status = old_status;
+  fit_errors.clear();
+  task_fit_errors.clear();
+}
+
 void Job::SetStatus(Task& task, TaskStatus status) {
+  touched = true;
   Role& role = RoleOf(task.role);
   counts.Count(task, -1);
   role.counts.Count(task, -1);
@@ -179,17 +190,27 @@ void Job::SetStatus(Task& task, TaskStatus status) {
   task.sub_job->counts.Count(task, 1);
 }
 
-Resource Job::WithoutGated(const Resource& resource) const {
-  Resource gated;
+Resource Job::Requested() const {
+  Resource requested = allocated;
+  if (counts.of(TaskStatus::kPending) == 0) return requested;
   for (const Task* task : tasks) {
-    if (task->gated && !task->only_our_gate) gated.Add(task->req());
+    if (task->status == TaskStatus::kPending) requested.Add(task->req());
   }
-  if (gated.IsEmpty()) return resource;
+  return requested;
+}
+
+Resource Job::WithoutGated(const Resource& resource) const {
+  if (gated == 0) return resource;
+  Resource kept_back;
+  for (const Task* task : tasks) {
+    if (task->gated && !task->only_our_gate) kept_back.Add(task->req());
+  }
+  if (kept_back.IsEmpty()) return resource;
   Resource result = resource;
-  result.cpu = std::max(result.cpu - gated.cpu, 0.0);
-  result.memory = std::max(result.memory - gated.memory, 0.0);
+  result.cpu = std::max(result.cpu - kept_back.cpu, 0.0);
+  result.memory = std::max(result.memory - kept_back.memory, 0.0);
   for (const auto& [key, value] : resource.scalars()) {
-    if (const double* held = gated.Find(key)) result.Set(key, std::max(value - *held, 0.0));
+    if (const double* held = kept_back.Find(key)) result.Set(key, std::max(value - *held, 0.0));
   }
   return result;
 }
@@ -232,6 +253,7 @@ int32_t Job::ScheduledTasks() const {
 }
 
 int32_t Job::ReleasingWithNode() const {
+  if (counts.of(TaskStatus::kReleasing) == 0) return 0;
   return static_cast<int32_t>(std::ranges::count_if(tasks, [](const Task* task) {
     return task->status == TaskStatus::kReleasing && !task->node_name.empty();
   }));

@@ -96,6 +96,9 @@ class Job {
   std::map<std::string, int32_t> min_sub_jobs;    // by group id
   Resource allocated;
   Resource total_request;
+  int32_t prefer_pods = 0;  // tasks that like or dislike other pods
+  int32_t gated = 0;        // tasks with a scheduling gate that is not ours
+  bool touched = false;     // some task has had another status since Finish()
 
   std::string fit_errors;                                          // of the job as a whole
   std::map<uint32_t, std::shared_ptr<FitErrors>> task_fit_errors;  // by Task::index
@@ -103,6 +106,9 @@ class Job {
   // ---- Making one.
   void AddTask(Task& task);
   void Finish();  // all tasks are there
+
+  // As it was, but for tasks: what a session has said about it.
+  void BetweenSessions();
 
   // ---- Changing one.
   void SetStatus(Task& task, TaskStatus status);  // of a task of this job
@@ -116,6 +122,7 @@ class Job {
   Resource WithoutGated(const Resource& resource) const;  // minus what gated tasks ask for
   Resource Elastic() const;                               // allocated beyond the minimum
   Resource InqueueResource() const;  // of the minimum what is not allocated yet
+  Resource Requested() const;        // allocated, or pending
 
   bool IsReady() const { return counts.Ready() + counts.pending_best_effort >= min_available; }
   bool IsPipelined() const {

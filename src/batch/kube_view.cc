@@ -2,20 +2,11 @@
 
 namespace coppice::batch {
 
-const model::NonZeroRequests& KubeView::ScoringOf(const Task& task) const {
-  if (task.index >= of_task_.size()) of_task_.resize(task.index + 1);
-  auto& requests = of_task_[task.index];
-  if (!requests) requests = model::ScoringRequests(*task.pod);
-  return *requests;
-}
-
 void KubeView::Add(const Task& task, const NodeInfo& node, int64_t sign) {
   const model::NonZeroRequests& requests = ScoringOf(task);
   scoring_[node.index].cpu_millis += sign * requests.cpu_millis;
   scoring_[node.index].memory_bytes += sign * requests.memory_bytes;
 }
-
-void KubeView::Count(const Task& task, const NodeInfo& node) { Add(task, node, 1); }
 
 void KubeView::Place(const Task& task, const NodeInfo& node) {
   if (IsPlaced(task)) return;

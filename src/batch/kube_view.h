@@ -35,7 +35,7 @@ class KubeView {
 
   void SetNodes(size_t count) { scoring_.resize(count); }
   // What is on the node from the start.
-  void Count(const Task& task, const NodeInfo& node);
+  void SetScoring(const NodeInfo& node) { scoring_[node.index] = node.scoring; }
   // Placing what is placed already, or removing what is not, does nothing.
   void Place(const Task& task, const NodeInfo& node);
   void Remove(const Task& task, const NodeInfo& node);
@@ -43,8 +43,7 @@ class KubeView {
     return snapshot_.node_of(task.pod_index) != cluster::kNone;
   }
 
-  // What a container without a request counts as a little. Worked out once per task.
-  const model::NonZeroRequests& ScoringOf(const Task& task) const;
+  static const model::NonZeroRequests& ScoringOf(const Task& task) { return task.Scoring(); }
 
   // By NodeInfo::index.
   using Scoring = model::NonZeroRequests;
@@ -59,7 +58,6 @@ class KubeView {
   cluster::Snapshot& snapshot_;
   cluster::ScopedFork fork_;
   std::vector<Scoring> scoring_;
-  mutable std::vector<std::optional<model::NonZeroRequests>> of_task_;  // by Task::index
 };
 
 }  // namespace coppice::batch

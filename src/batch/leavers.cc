@@ -87,8 +87,12 @@ coppice::Task<Status> Leavers::Remove(cluster::PodPtr pod, std::string reason, b
   Status status;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     if (attempt > 0) co_await parts_.executor.Sleep(pause.Next());
-    status = by_budget ? co_await parts_.writer.Evict(name, grace)
-                       : co_await parts_.writer.DeletePod(name, grace);
+    // Not as one expression: g++ 12 destroys a value twice.
+    if (by_budget) {
+      status = co_await parts_.writer.Evict(name, grace);
+    } else {
+      status = co_await parts_.writer.DeletePod(name, grace);
+    }
     if (status.ok() || status.code() == Code::kNotFound) co_return status;
     // A budget says no: the next session looks for somebody else.
     if (status.code() == Code::kResourceExhausted) co_return status;

@@ -102,6 +102,8 @@ Status NodeInfo::Add(Task& task) {
   task.node_last_transaction = task.last_transaction;
   task.node_slot = static_cast<uint32_t>(tasks.size());
   tasks.push_back(&task);
+  with_pod_affinity += task.has_pod_affinity;
+  keep_others_off += task.keeps_others_off;
   ++version;
   if (changed) changed->push_back(index);
   return Status::Ok();
@@ -126,9 +128,17 @@ void NodeInfo::Remove(Task& task) {
   tasks[task.node_slot] = tasks.back();
   tasks[task.node_slot]->node_slot = task.node_slot;
   tasks.pop_back();
+  with_pod_affinity -= task.has_pod_affinity;
+  keep_others_off -= task.keeps_others_off;
   task.node = nullptr;
   ++version;
   if (changed) changed->push_back(index);
+}
+
+void NodeInfo::CountScoring(const Task& task, int64_t sign) {
+  const model::NonZeroRequests& own = task.Scoring();
+  scoring.cpu_millis += sign * own.cpu_millis;
+  scoring.memory_bytes += sign * own.memory_bytes;
 }
 
 std::vector<Task*> NodeInfo::SortedTasks() const {

@@ -13,6 +13,7 @@
 #include "batch/task.h"
 #include "cluster/shapes.h"
 #include "model/node.h"
+#include "model/resources.h"
 
 namespace coppice::batch {
 
@@ -30,13 +31,18 @@ struct NodeInfo {
   Resource capacity;
   // What is idle without what this session has placed and not committed: binding checks it again.
   Resource unbound_idle;
+  // As kube-scheduler's scores count what is on it from the start.
+  model::NonZeroRequests scoring;
 
   bool oversubscription_node = false;
   bool offline_job_evicting = false;
   Resource oversubscription;
   std::string_view revocable_zone;
 
-  std::vector<Task*> tasks;                  // in no particular order
+  std::vector<Task*> tasks;  // in no particular order
+  // Of them: with wishes about other pods, and with rules that keep others off.
+  int32_t with_pod_affinity = 0;
+  int32_t keep_others_off = 0;
   std::vector<uint32_t>* changed = nullptr;  // its index is noted there after every change
   uint64_t version = 0;                      // another one after every change
 
@@ -59,6 +65,9 @@ struct NodeInfo {
     Remove(task);
     (void)Add(task);
   }
+
+  // By the task's scores; `sign` -1 takes it off.
+  void CountScoring(const Task& task, int64_t sign);
 
   std::vector<Task*> SortedTasks() const;  // by namespace and name
 };

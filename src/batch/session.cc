@@ -52,7 +52,13 @@ Session::Session(const Conf& conf, const Options& options, cluster::Snapshot& sn
       view_(std::make_unique<KubeView>(snapshot)),
       combine_(options.upstream_exact) {}
 
-Session::~Session() = default;
+Session::~Session() {
+  if (roster_ != nullptr) roster_->SessionEnded(changed_nodes_);
+}
+
+const std::deque<Task>& Session::tasks() const {
+  return roster_ != nullptr ? roster_->tasks() : tasks_;
+}
 
 Result<std::unique_ptr<Session>> Session::Open(const Conf& conf, const Options& options,
                                                const PluginRegistry& plugins,
@@ -67,106 +73,16 @@ Result<std::unique_ptr<Session>> Session::Open(const Conf& conf, const Options& 
   return session;
 }
 
-void Session::ReadNodes() {
-  view_->SetNodes(input_.nodes.size());
-  for (const SessionInput::NodeEntry& entry : input_.nodes) {
-    NodeInfo& node = nodes_.emplace_back(entry.object);
-    node.index = static_cast<uint32_t>(node_list_.size());
-    node.snapshot_index = entry.index;
-    node_list_.push_back(&node);
-    node_by_name_.emplace(node.name, &node);
-    total_.Add(node.allocatable);
-  }
-}
-
-void Session::ReadQueues() {
-  for (const model::Queue& object : input_.queues) {
-    QueueInfo& queue = queues_.emplace_back();
-    queue.name = object.metadata.name;
-    queue.weight = object.spec.weight;
-    const auto annotation = [&](std::string_view key) {
-      const std::string* text = object.metadata.annotations.Find(key);
-      return text ? *text : std::string();
-    };
-    queue.weights = annotation("volcano.sh/hierarchy-weights");
-    queue.hierarchy = annotation("volcano.sh/hierarchy");
-    queue.object = object;
-    queue_list_.push_back(&queue);
-  }
-  std::ranges::sort(queue_list_, {}, &QueueInfo::name);
-  for (uint32_t i = 0; i < queue_list_.size(); ++i) queue_list_[i]->index = i;
-  for (const model::ResourceQuota& quota : input_.quotas) {
-    NamespaceInfo& info = namespaces_[quota.metadata.namespace_];
-    info.name = quota.metadata.namespace_;
-    info.quotas[quota.metadata.name] = quota.status;
-  }
-}
-
-void Session::ReadGroups() {
-  int32_t default_priority = 0;
-  std::map<std::string_view, int32_t> priorities;
-  for (const model::PriorityClass& priority : input_.priority_classes) {
-    if (priority.global_default) default_priority = priority.value;
-    priorities[priority.metadata.name] = priority.value;
-  }
-  for (const model::PodGroup& group : input_.groups) {
-    const std::string& wanted =
-        group.spec.queue.empty() ? options_.default_queue : group.spec.queue;
-    QueueInfo* queue = FindQueue(wanted);
-    if (!queue) continue;  // of a queue that is not there: as if it were not there either
-    Job& job = jobs_.emplace_back(group);
-    job.queue = queue;
-    job.queue_name = wanted;
-    const auto priority = priorities.find(group.spec.priority_class_name);
-    job.priority = priority == priorities.end() ? default_priority : priority->second;
-    job_by_id_.emplace(job.id, &job);
-  }
-  for (const auto& [id, job] : job_by_id_) {
-    job->index = static_cast<uint32_t>(job_list_.size());
-    job_list_.push_back(job);
-  }
-}
-
-void Session::ReadPods() {
-  // Who asks for the same shares one amount: a gang has one for all of its tasks.
-  std::map<std::tuple<double, double, std::vector<std::pair<ScalarKey, double>>>,
-           std::shared_ptr<const Resource>>
-      requests;
-  for (const SessionInput::PodEntry& entry : input_.pods) {
-    const model::Pod& pod = *entry.object;
-    const bool ours = std::ranges::find(options_.scheduler_names, pod.spec.scheduler_name) !=
-                      options_.scheduler_names.end();
-    if (!ours && pod.spec.node_name.empty()) continue;
-    Task& task = tasks_.emplace_back(MakeTask(entry.object));
-    task.index = static_cast<uint32_t>(tasks_.size() - 1);
-    task.pod_index = entry.index;
-    Resource request = PodRequest(pod);
-    std::vector<std::pair<ScalarKey, double>> scalars;
-    for (const auto& [key, value] : request.scalars()) scalars.emplace_back(key, value);
-    auto& shared = requests[{request.cpu, request.memory, std::move(scalars)}];
-    if (!shared) shared = std::make_shared<const Resource>(std::move(request));
-    task.request = shared;
-    task.best_effort = shared->IsEmpty();
-    PutOnNode(task);
-    const std::string job_id = JobIdOf(pod);
-    if (job_id.empty()) continue;
-    if (Job* job = FindJob(job_id)) {
-      task.job_id = job->id;
-      job->AddTask(task);
-    } else {
-      task.job_id = orphan_job_ids_.emplace(job_id, 0).first->first;
-    }
-  }
-  for (Job* job : job_list_) job->Finish();
-  for (NodeInfo* node : node_list_) node->changed = &changed_nodes_;
-}
-
-void Session::PutOnNode(Task& task) {
-  if (task.node_name.empty() || IsCompleted(task.status)) return;
-  NodeInfo* node = FindNode(task.node_name);
-  if (!node || !node->Add(task).ok()) return;
-  (void)node->unbound_idle.Sub(task.req());
-  view_->Count(task, *node);
+Result<std::unique_ptr<Session>> Session::Open(const Conf& conf, const Options& options,
+                                               const PluginRegistry& plugins,
+                                               const fit::FilterRegistry& filters,
+                                               cluster::Snapshot& snapshot, SessionInput input,
+                                               Roster& roster) {
+  std::unique_ptr<Session> session(new Session(conf, options, snapshot, std::move(input)));
+  session->ReadQueues();
+  session->TakeOver(roster);
+  TRY(session->OpenPlugins(plugins, filters));
+  return session;
 }
 
 Status Session::OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegistry& filters) {

@@ -31,6 +31,7 @@
 #include "batch/outcome.h"
 #include "batch/plugin.h"
 #include "batch/roles.h"
+#include "batch/roster.h"
 #include "cluster/snapshot.h"
 #include "model/batch.h"
 #include "model/policy.h"
@@ -76,6 +77,13 @@ class Session {
                                                const PluginRegistry& plugins,
                                                const fit::FilterRegistry& filters,
                                                cluster::Snapshot& snapshot, SessionInput input);
+  // With tasks, jobs and nodes of the roster, which it has for itself until it is gone. Of `input`
+  // pods and groups are not looked at; its nodes are those of the roster.
+  static Result<std::unique_ptr<Session>> Open(const Conf& conf, const Options& options,
+                                               const PluginRegistry& plugins,
+                                               const fit::FilterRegistry& filters,
+                                               cluster::Snapshot& snapshot, SessionInput input,
+                                               Roster& roster);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -99,7 +107,8 @@ class Session {
   const std::vector<QueueInfo*>& queues() const { return queue_list_; }  // by name
   QueueInfo* FindQueue(std::string_view name) const;
   const std::map<std::string, NamespaceInfo>& namespaces() const { return namespaces_; }
-  const std::deque<Task>& tasks() const { return tasks_; }
+  // Some may be without a pod: nobody's.
+  const std::deque<Task>& tasks() const;
   const Resource& total() const { return total_; }  // allocatable of all nodes
   KubeView& view() { return *view_; }
   // Indexes of nodes, one after every change of one: who remembers something about nodes reads on
@@ -148,6 +157,14 @@ class Session {
   void ReadGroups();
   void ReadPods();
   void PutOnNode(Task& task);
+  void TakeOver(Roster& roster);
+  QueueInfo* QueueOf(Job& job) const;
+  struct Priorities {
+    int32_t by_default = 0;
+    std::map<std::string_view, int32_t> by_name;
+  };
+  Priorities ReadPriorities() const;
+  void ListJobs();
   Status OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegistry& filters);
   Status OpenExtenders(const PluginRegistry& plugins, const fit::FilterRegistry& filters);
 
@@ -162,6 +179,7 @@ class Session {
   Conf conf_;
   Options options_;
   SessionInput input_;
+  Roster* roster_ = nullptr;  // null: all is our own
   std::unique_ptr<KubeView> view_;
 
   std::deque<NodeInfo> nodes_;

@@ -60,7 +60,12 @@ void Session::CloseJob(Job& job) {
   outcome_.groups.push_back(
       {.namespace_ = job.namespace_, .name = job.name, .status = status, .changed = changed});
 
-  const std::string fit_error = job.FitErrorText();
+  // Nobody asks why a job that has all it wants waits.
+  const bool waits = job.counts.of(TaskStatus::kPending) > 0 ||
+                     job.counts.of(TaskStatus::kAllocated) > 0 || job.counts.Waiting() > 0 ||
+                     status.phase == "Unknown" || status.phase == "Pending" ||
+                     status.phase == "Inqueue";
+  const std::string fit_error = waits ? job.FitErrorText() : "";
   if (status.phase == "Unknown" || status.phase == "Pending" || status.phase == "Inqueue") {
     NoteEvent("PodGroup", job.namespace_, job.name, "Warning", "Unschedulable",
               fmt::format("{}/{} tasks in gang unschedulable: {}",
@@ -74,6 +79,7 @@ void Session::CloseJob(Job& job) {
 void Session::NotePodConditions(Job& job, const std::string& fit_error) {
   for (const TaskStatus status :
        {TaskStatus::kAllocated, TaskStatus::kPending, TaskStatus::kPipelined}) {
+    if (job.counts.of(status) == 0) continue;
     for (const Task* task : job.tasks) {
       if (task->status != status || task->gated) continue;
       const Job::SchedulingReason reason = job.ReasonOf(*task);
@@ -103,11 +109,13 @@ void Session::CloseQueues() {
   std::vector<Resource> held(queue_list_.size());
   const bool has_root = FindQueue(kRootQueue) != nullptr;
   for (const Job* job : job_list_) {
+    if (job->counts.Allocated() == 0) continue;
     Resource own;
+    if (!job->touched) own = job->allocated;
     for (const Task* task : job->tasks) {
+      if (!job->touched) break;
       if (IsAllocated(task->status)) own.Add(task->req());
     }
-    if (job->counts.Allocated() == 0) continue;
     held[job->queue->index].Add(own);
     const QueueInfo* queue = job->queue;
     // Up to the root; a chain longer than there are queues goes in circles.

@@ -191,6 +191,14 @@ Task MakeTask(std::shared_ptr<const model::Pod> object) {
   task.gated = !pod.spec.scheduling_gates.empty();
   task.only_our_gate = pod.spec.scheduling_gates.size() == 1 &&
                        pod.spec.scheduling_gates[0].name == kQueueAllocationGate;
+  if (const auto& affinity = pod.spec.affinity) {
+    const auto& likes = affinity->pod_affinity;
+    const auto& dislikes = affinity->pod_anti_affinity;
+    task.has_pod_affinity = likes || dislikes;
+    task.prefers_pods =
+        (likes && !likes->preferred.empty()) || (dislikes && !dislikes->preferred.empty());
+    task.keeps_others_off = dislikes && !dislikes->required.empty();
+  }
   task.pod = std::move(object);
   return task;
 }

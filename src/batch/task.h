@@ -17,6 +17,7 @@
 #include "batch/resource.h"
 #include "cluster/shapes.h"
 #include "model/pod.h"
+#include "model/resources.h"
 
 namespace coppice::batch {
 
@@ -102,7 +103,19 @@ struct Task : TransactionContext {
   bool node_eviction_occurred = false;
   std::optional<TransactionContext> node_last_transaction;
 
+  bool has_pod_affinity = false;  // of any kind, also what it only prefers
+  bool prefers_pods = false;      // likes or dislikes other pods without having to
+  bool keeps_others_off = false;  // by required anti-affinity
+
   const Resource& req() const { return *request; }
+  // What a container without a request counts as a little. Worked out once.
+  const model::NonZeroRequests& Scoring() const {
+    if (!scoring_) scoring_ = model::ScoringRequests(*pod);
+    return *scoring_;
+  }
+
+ private:
+  mutable std::optional<model::NonZeroRequests> scoring_;
 };
 
 // Everything that can be read off the pod alone. `request` is shared by whoever asks for the same.

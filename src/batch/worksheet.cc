@@ -41,6 +41,7 @@ Worksheet::Worksheet(Session& session, const Job& job, bool our_gate_counts)
             return left != right ? left : session.ask().SubJobBefore(*l, *r);
           }) {
   for (const auto& sub_job : job.sub_jobs) {
+    if (sub_job->counts.of(TaskStatus::kPending) == 0) continue;
     TaskHeap tasks(
         [&session](const Task* l, const Task* r) { return session.ask().TaskBefore(*l, *r); });
     for (Task* task : sub_job->tasks) {

@@ -177,6 +177,7 @@ Outcome RefreshKeepsDeletes(ProviderProbe& probe) {
     const auto target = probe.TargetSize(probe.options.grow);
     if (!now.ok() || !target.ok()) return Failed("target or machines cannot be read");
     if (std::ranges::find(*now, probe.deleted) != now->end() || *target != ours.target) {
+      probe.deletes_return = true;
       return Failed(fmt::format("after a Refresh the target is {} instead of {}, and '{}' is {}",
                                 *target, ours.target, probe.deleted,
                                 now->size() > ours.ids.size() ? "back" : "gone"));
@@ -186,7 +187,7 @@ Outcome RefreshKeepsDeletes(ProviderProbe& probe) {
 }
 
 Outcome ParallelDeletes(ProviderProbe& probe) {
-  if (!probe.deletes_happen || !probe.deletes_count) {
+  if (!probe.deletes_happen || !probe.deletes_count || probe.deletes_return) {
     return NotApplicable("a delete alone does not do what it should");
   }
   const Ours ours = TakeOurs(probe, 2);

@@ -61,6 +61,7 @@ class ProviderProbe {
   std::string deleted;          // one of ours, by delete-lowers-target
   bool deletes_count = false;   // it lowered the target
   bool deletes_happen = false;  // and the machine went
+  bool deletes_return = false;  // and came back with a Refresh
 
   // Ours that are still listed and not going.
   Result<std::vector<std::string>> OursNow() const;

@@ -14,7 +14,7 @@ namespace coppice::provider {
 
 class ConfigWatch {
  public:
-  ConfigWatch(std::string path, GetEnv getenv, const Log& log);
+  ConfigWatch(std::string path, GetEnv getenv, const Log& log, Groups groups = Groups::kRequired);
 
   // With the warnings logged.
   Result<ProviderConfig> LoadFirst();
@@ -29,6 +29,7 @@ class ConfigWatch {
   const std::string path_;
   const GetEnv getenv_;
   const Log& log_;
+  const Groups groups_;
   std::vector<std::string> files_;
   std::string seen_;
 };

@@ -17,6 +17,7 @@
 #include "net/status_server.h"
 #include "provider/config_watch.h"
 #include "provider/open_cloud.h"
+#include "rpc/cloud_server.h"
 #include "rpc/node_group_server.h"
 
 namespace coppice::provider {
@@ -82,7 +83,8 @@ Status Provider::State::Check(const std::vector<cloud::GroupConfig>& groups_to_c
 
 Status Provider::State::Open() {
   watch = std::make_unique<ConfigWatch>(
-      options.config_path, [](const char* name) { return std::getenv(name); }, context.log);
+      options.config_path, [](const char* name) { return std::getenv(name); }, context.log,
+      options.serve == Serve::kCloud ? Groups::kOptional : Groups::kRequired);
   config = TRY(watch->LoadFirst());
   if (config.tls) {
     certificates = TRY(grpc::CertificateStore::Open({.cert_file = config.tls->cert_file,
@@ -123,11 +125,13 @@ Status Provider::State::OpenGrpc() {
   if (certificates != nullptr)
     expiry.emplace(certificates, context.clock, context.log, context.metrics, metric_prefix);
   std::vector<grpc::Service> services;
-  services.push_back(
-      grpc::Intercept(rpc::NodeGroupService(*groups), {.clock = context.clock,
-                                                       .log = context.log,
-                                                       .metrics = context.metrics,
-                                                       .metric_prefix = metric_prefix}));
+  services.push_back(grpc::Intercept(options.serve == Serve::kCloud
+                                         ? rpc::CloudService(*cloud, context.log)
+                                         : rpc::NodeGroupService(*groups),
+                                     {.clock = context.clock,
+                                      .log = context.log,
+                                      .metrics = context.metrics,
+                                      .metric_prefix = metric_prefix}));
   grpc::ServerOptions server_options{.listen = config.listen,
                                      .certificates = certificates,
                                      .insecure = options.insecure,

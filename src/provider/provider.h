@@ -22,8 +22,14 @@
 
 namespace coppice::provider {
 
+// What is served: node groups to Cluster Autoscaler (externalgrpc), or the cloud's own verbs to any
+// program of ours (proto/cloud.proto; the file then needs no groups). Whoever has the verbs can
+// create and delete any machine of the account, so it is one or the other.
+enum class Serve { kGroups, kCloud };
+
 struct ProviderOptions {
   std::string config_path;
+  Serve serve = Serve::kGroups;
   std::optional<std::string> metrics_addr;  // "": no HTTP server; unset: the file's, else :9090
   bool insecure = false;
   Duration max_connection_age = std::chrono::hours(1);  // of a gRPC client; zero: no end

@@ -60,8 +60,12 @@ std::pair<std::string_view, size_t> NameAt(std::string_view text) {
 class Reader {
  public:
   Reader(std::string path, const GetEnv& getenv, const ReadFile& read_file,
-         yaml::Problems& problems)
-      : path_(std::move(path)), getenv_(getenv), read_file_(read_file), problems_(problems) {}
+         yaml::Problems& problems, Groups groups)
+      : path_(std::move(path)),
+        getenv_(getenv),
+        read_file_(read_file),
+        problems_(problems),
+        groups_(groups) {}
 
   ProviderConfig Read(const yaml::Node& root) {
     config_.files.push_back(path_);
@@ -152,8 +156,8 @@ class Reader {
       config_.groups.push_back(std::move(group));
     });
     const yaml::Node::Kind kind = map.Get("nodeGroups").kind();
-    if (config_.groups.empty() && kind != yaml::Node::Kind::kScalar &&
-        kind != yaml::Node::Kind::kMap) {
+    if (groups_ == Groups::kRequired && config_.groups.empty() &&
+        kind != yaml::Node::Kind::kScalar && kind != yaml::Node::Kind::kMap) {
       map.Complain("nodeGroups", "at least one node group is required");
     }
   }
@@ -177,14 +181,15 @@ class Reader {
   const GetEnv& getenv_;
   const ReadFile& read_file_;
   yaml::Problems& problems_;
+  const Groups groups_;
   ProviderConfig config_;
   std::map<std::string, std::string> user_data_files_;  // two hundred groups often share one
 };
 
 Result<ProviderConfig> FromRoot(const yaml::Node& root, const std::string& path,
                                 const GetEnv& getenv, const ReadFile& read_file,
-                                yaml::Problems& problems) {
-  ProviderConfig config = Reader(path, getenv, read_file, problems).Read(root);
+                                yaml::Problems& problems, Groups groups) {
+  ProviderConfig config = Reader(path, getenv, read_file, problems, groups).Read(root);
   if (problems.has_errors()) return problems.ToStatus();
   return config;
 }
@@ -216,16 +221,16 @@ std::string ExpandEnv(std::string_view text, const GetEnv& getenv,
 }
 
 Result<ProviderConfig> LoadProviderConfig(const std::string& path, const GetEnv& getenv,
-                                          yaml::Problems& problems) {
+                                          yaml::Problems& problems, Groups groups) {
   const yaml::Node root = TRY(yaml::ParseFile(path));
-  return FromRoot(root, path, getenv, ReadUserDataFile, problems);
+  return FromRoot(root, path, getenv, ReadUserDataFile, problems, groups);
 }
 
 Result<ProviderConfig> ParseProviderConfig(std::string_view text, const std::string& path,
                                            const GetEnv& getenv, const ReadFile& read_file,
-                                           yaml::Problems& problems) {
+                                           yaml::Problems& problems, Groups groups) {
   const yaml::Node root = TRY(yaml::Parse(text, path));
-  return FromRoot(root, path, getenv, read_file, problems);
+  return FromRoot(root, path, getenv, read_file, problems, groups);
 }
 
 }  // namespace coppice::provider

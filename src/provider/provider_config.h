@@ -47,15 +47,20 @@ using GetEnv = std::function<const char*(const char* name)>;
 // The bytes of a file that userData names with "@".
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
+// Whether a file without groups is of any use: it is to who buys by the shape (node pools).
+enum class Groups { kRequired, kOptional };
+
 // The configuration, with warnings in `problems`; or an error: the file cannot be read, is not
 // YAML, or InvalidArgument with all complaints, one per line, which are in `problems` too.
 Result<ProviderConfig> LoadProviderConfig(const std::string& path, const GetEnv& getenv,
-                                          yaml::Problems& problems);
+                                          yaml::Problems& problems,
+                                          Groups groups = Groups::kRequired);
 
 // The same on a text; `path` is for complaints and for what is relative to it.
 Result<ProviderConfig> ParseProviderConfig(std::string_view text, const std::string& path,
                                            const GetEnv& getenv, const ReadFile& read_file,
-                                           yaml::Problems& problems);
+                                           yaml::Problems& problems,
+                                           Groups groups = Groups::kRequired);
 
 // $NAME and ${NAME} as Go's os.ExpandEnv replaces them. Names that are not set become "" and are
 // added to `missing`.

@@ -41,13 +41,14 @@ class ProviderTest : public testing::Test {
                                   cloud + more + "\nnodeGroups:" + groups);
   }
 
-  Result<std::unique_ptr<Provider>> TryStart() {
-    return Provider::Start({.config_path = dir_.At("config.yaml"), .metrics_addr = "127.0.0.1:0"},
-                           {.clouds = plugins_.clouds,
-                            .clock = clock_,
-                            .rng = rng_,
-                            .log = log_,
-                            .metrics = metrics_});
+  Result<std::unique_ptr<Provider>> TryStart(Serve serve = Serve::kGroups) {
+    return Provider::Start(
+        {.config_path = dir_.At("config.yaml"), .serve = serve, .metrics_addr = "127.0.0.1:0"},
+        {.clouds = plugins_.clouds,
+         .clock = clock_,
+         .rng = rng_,
+         .log = log_,
+         .metrics = metrics_});
   }
 
   template <class Response, class Request>
@@ -93,6 +94,31 @@ class ProviderTest : public testing::Test {
            },
            LogFormat::kJson};
 };
+
+TEST_F(ProviderTest, ServesTheVerbsOfItsCloudToProgramsThatHaveNoPlugInForIt) {
+  dir_.Write("config.yaml", "listen: unix:" + dir_.At("p.sock") +
+                                "\ncloud: {kind: simulated, bootTime: 0s, spotFactor: 0.5}\n");
+  EXPECT_THAT(TryStart().status().message(), HasSubstr("at least one node group"));
+  const auto provider = MUST(TryStart(Serve::kCloud));
+  EXPECT_OK(provider->Ready());
+  yaml::Problems problems;
+  const yaml::Node config = MUST(yaml::Parse("address: unix:" + dir_.At("p.sock"), "c.yaml"));
+  const auto remote = MUST(plugins_.clouds.Make(
+      "remote", cloud::CloudContext{clock_, rng_, log_, metrics_, config, problems}));
+  const Deadline soon = Deadline::In(clock_, std::chrono::seconds(20));
+  EXPECT_EQ(MUST(remote->Flavors(soon)).size(), 8u);
+  const auto made = MUST(remote->Create(
+      {.name = "a", .flavor = "small-2-4", .zone = "north1", .capacity_type = "spot"}, soon));
+  EXPECT_TRUE(remote->OwnsId(made.id));
+  EXPECT_EQ(MUST(remote->List({}, soon)).size(), 1u);
+  EXPECT_EQ(MUST(remote->Validate({.name = "g", .flavor = "tiny", .zone = "north1"}, soon)).size(),
+            1u);
+  EXPECT_OK(remote->Delete(made.id, soon));
+  EXPECT_THAT(lines(), HasSubstr("audit"));
+  EXPECT_EQ(Ask<pb::NodeGroupsResponse>("NodeGroups", pb::NodeGroupsRequest()).code(),
+            Code::kUnimplemented)
+      << "one or the other";
+}
 
 TEST_F(ProviderTest, ServesGroupsHealthAndMetrics) {
   WriteConfig(kGroups);

@@ -14,8 +14,8 @@
 #include "base/check.h"
 #include "base/fake_clock.h"
 #include "base/rng.h"
+#include "batch/ended_pod.h"
 #include "batch/engine.h"
-#include "batch/source.h"
 #include "cluster/stored_objects.h"
 #include "wire/wire.h"
 
@@ -262,8 +262,11 @@ class BatchCluster final : public cluster::Writer {
   }
   void Emit(cluster::Event event) override { events.push_back(std::move(event)); }
 
-  void Create(cluster::ObjectName object, std::string json) {
-    CHECK(executor.BlockOn(objects.CreateObject(std::move(object), std::move(json))).ok());
+  // A status comes along, as if somebody had written it at once.
+  void Create(const cluster::ObjectName& object, const std::string& json) {
+    CHECK(executor.BlockOn(objects.CreateObject(object, json)).ok());
+    if (json.find("\"status\"") != std::string::npos)
+      CHECK(executor.BlockOn(objects.UpdateStatus(object, json)).ok());
   }
   static model::Quantity Amount(const std::string& text) {
     return model::Quantity::Parse(text).value();

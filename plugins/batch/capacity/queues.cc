@@ -18,12 +18,8 @@ struct Usage {
 
 Usage UsageOf(const Job& job) {
   Usage usage;
-  for (const Task* task : job.tasks) {
-    if (IsAllocated(task->status)) usage.allocated.Add(task->req());
-    if (IsAllocated(task->status) || task->status == TaskStatus::kPending) {
-      usage.request.Add(task->req());
-    }
-  }
+  usage.allocated = job.allocated;
+  usage.request = job.Requested();
   const std::string& phase = job.group.status.phase;
   const bool counts = phase == "Inqueue" ||
                       (phase == "Running" && job.counts.Allocated() >= job.group.spec.min_member);

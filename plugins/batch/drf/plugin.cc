@@ -28,9 +28,7 @@ class Drf final : public Plugin,
     jobs_.resize(session.jobs().size());
     for (const Job* job : session.jobs()) {
       Attributes& own = Of(*job);
-      for (const Task* task : job->tasks) {
-        if (IsAllocated(task->status)) own.allocated.Add(task->req());
-      }
+      own.allocated = job->allocated;
       UpdateShare(own);
       if (!hierarchical_) continue;
       total_allocated_.Add(own.allocated);

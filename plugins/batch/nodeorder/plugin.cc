@@ -33,19 +33,11 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
   Status Open(Session& session, Slots& slots) override {
     session_ = &session;
     ReadImages();
-    for (const Task& task : session.tasks()) {
-      const auto& affinity = task.pod->spec.affinity;
-      some_prefer_pods_ |=
-          affinity &&
-          ((affinity->pod_affinity && !affinity->pod_affinity->preferred.empty()) ||
-           (affinity->pod_anti_affinity && !affinity->pod_anti_affinity->preferred.empty()));
-    }
+    for (const Job* job : session.jobs()) some_prefer_pods_ |= job->prefer_pods > 0;
     for (const NodeInfo* node : session.nodes()) {
-      for (const Task* task : node->tasks) {
-        const auto& affinity = task->pod->spec.affinity;
-        if (affinity && (affinity->pod_affinity || affinity->pod_anti_affinity)) {
-          had_affinity_.Add(node->snapshot_index);
-        }
+      if (node->with_pod_affinity > 0) {
+        had_affinity_.Add(node->snapshot_index);
+        for (const Task* task : node->tasks) some_prefer_pods_ |= task->prefers_pods;
       }
       for (const model::Taint& taint : node->object->spec.taints) {
         some_wish_ |= taint.effect == "PreferNoSchedule";

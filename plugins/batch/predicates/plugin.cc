@@ -77,9 +77,7 @@ class Predicates final : public Plugin, public PrePredicate, public Predicate, p
     }
     states_.resize(session.tasks().size());
     for (const NodeInfo* node : session.nodes()) {
-      for (const Task* task : node->tasks) {
-        if (KeepsOthersOff(*task->pod)) had_anti_affinity_.Add(node->snapshot_index);
-      }
+      if (node->keep_others_off > 0) had_anti_affinity_.Add(node->snapshot_index);
     }
     slots.pre_predicate = this;
     slots.predicate = this;

@@ -149,12 +149,9 @@ class Proportion final : public Plugin,
   }
 
   static void Count(Attributes& own, const Job& job) {
-    for (const Task* task : job.tasks) {
-      if (IsAllocated(task->status)) own.allocated.Add(task->req());
-      if (IsAllocated(task->status) || task->status == TaskStatus::kPending) {
-        own.request.Add(task->req());
-      }
-    }
+    const bool holds = job.counts.Allocated() > 0;
+    if (holds) own.allocated.Add(job.allocated);
+    if (holds || job.counts.of(TaskStatus::kPending) > 0) own.request.Add(job.Requested());
     const std::string& phase = job.group.status.phase;
     const bool counts = phase == "Inqueue" ||
                         (phase == "Running" && job.counts.Allocated() >= job.group.spec.min_member);

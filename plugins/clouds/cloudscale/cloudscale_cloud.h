@@ -39,6 +39,7 @@ class CloudscaleCloud final : public cloud::Cloud {
   std::map<std::string, std::string> Extra(const cloud::GroupConfig& group) const override {
     return ExtraOf(group);
   }
+  std::string IdPrefix() const override { return "cloudscale://"; }
   // The constant of the Go provider; operators put it on their GPU nodes.
   std::string GpuLabel() const override { return "cloudscale.ch/gpu-node"; }
   // The Go provider's, so that dashboards go on.

@@ -112,7 +112,8 @@ Result<cloud::Machine> MachineFrom(const dom::element& element) {
                          .zone = SlugAt(object, "zone"),
                          .tags = TRY(TagsAt(object)),
                          .state = StateOf(status),
-                         .created_at = ParseTime(TextAt(object, "created_at"))};
+                         .created_at = ParseTime(TextAt(object, "created_at")),
+                         .image = SlugAt(object, "image")};
   if (machine.state == cloud::MachineState::kFailed) {
     machine.error = {.error_class = cloud::ErrorClass::kOther,
                      .code = "SERVER_ERROR",

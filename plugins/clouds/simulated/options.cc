@@ -1,8 +1,10 @@
 #include "plugins/clouds/simulated/options.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
+#include "cloud/catalog.h"
 #include "model/quantity.h"
 
 namespace coppice::clouds::simulated {
@@ -77,8 +79,65 @@ SoldFlavor ReadFlavor(const yaml::Node& node, yaml::Problems& problems) {
   ReadNotNegative(map, "pricePerHour", price);
   if (map.Has("pricePerHour")) flavor.price_per_hour = price;
   ReadNotNegative(map, "stock", sold.stock);
+  if (map.Has("spotPricePerHour")) {
+    double spot = 0;
+    ReadNotNegative(map, "spotPricePerHour", spot);
+    // Without a zone until FillZones knows them.
+    flavor.offerings.push_back({"", cloud::kOnDemandCapacity, flavor.price_per_hour});
+    flavor.offerings.push_back({"", cloud::kSpotCapacity, spot});
+  }
   map.Finish();
   return sold;
+}
+
+cloud::FlavorGrid ReadGrid(const yaml::Node& node, yaml::Problems& problems) {
+  yaml::MapReader map(node, problems);
+  cloud::FlavorGrid grid{.price_per_cpu = 0.012, .price_per_gib = 0.003, .disk_bytes = 50 * kGiB};
+  map.Read("prefix", grid.prefix);
+  ReadAmount(map, "minCpu", true, grid.min_cpu_millis);
+  ReadAmount(map, "maxCpu", true, grid.max_cpu_millis);
+  ReadAmount(map, "cpuStep", true, grid.cpu_step_millis);
+  ReadAmount(map, "minMemory", false, grid.min_memory_bytes);
+  ReadAmount(map, "maxMemory", false, grid.max_memory_bytes);
+  ReadAmount(map, "memoryStep", false, grid.memory_step_bytes);
+  map.Read("minGiBPerCpu", grid.min_gib_per_cpu);
+  map.Read("maxGiBPerCpu", grid.max_gib_per_cpu);
+  map.Read("basePrice", grid.base_price);
+  map.Read("pricePerCpu", grid.price_per_cpu);
+  map.Read("pricePerGiB", grid.price_per_gib);
+  double spot = 0;
+  if (map.Read("spotFactor", spot)) grid.spot_factor = spot;
+  ReadAmount(map, "disk", false, grid.disk_bytes);
+  map.Read("architecture", grid.architecture);
+  map.Read("zones", grid.zones);
+  map.Finish();
+  for (const std::string& mistake : grid.Mistakes()) {
+    problems.Add({.place = node.place(), .path = node.path(), .text = mistake});
+  }
+  return grid;
+}
+
+// A file as Karpenter's kwok provider reads it, or "kwok" for its own 144 types.
+void ReadCatalogOf(yaml::MapReader& map, Options& options) {
+  std::string name;
+  if (!map.Read("catalog", name)) return;
+  if (map.Has("flavors")) map.Complain("catalog", "and flavors exclude each other");
+  const auto read =
+      name == "kwok" ? Result<cloud::Catalog>(cloud::KwokCatalog()) : cloud::ReadCatalog(name);
+  if (!read.ok()) {
+    map.Complain("catalog", read.status().message());
+    return;
+  }
+  options.flavors.clear();
+  options.zones.clear();
+  for (const cloud::CatalogType& type : *read) {
+    options.flavors.push_back({.flavor = cloud::FlavorOfCatalog(type)});
+    for (const std::string& zone : options.flavors.back().flavor.zones) {
+      if (std::ranges::find(options.zones, zone) == options.zones.end()) {
+        options.zones.push_back(zone);
+      }
+    }
+  }
 }
 
 void ReadFaults(const yaml::Node& node, yaml::Problems& problems, Faults& faults) {
@@ -96,6 +155,7 @@ StockOut ReadStockOut(const yaml::Node& node, yaml::Problems& problems) {
   StockOut out;
   map.Read("flavor", out.flavor);
   map.Read("zone", out.zone);
+  map.Read("capacityType", out.capacity_type);
   ReadNotNegative(map, "after", out.after);
   ReadNotNegative(map, "for", out.lasts);
   map.Finish();
@@ -105,7 +165,27 @@ StockOut ReadStockOut(const yaml::Node& node, yaml::Problems& problems) {
 // A flavor that names no zone is sold in all of them.
 void FillZones(Options& options) {
   for (SoldFlavor& sold : options.flavors) {
-    if (sold.flavor.zones.empty()) sold.flavor.zones = options.zones;
+    cloud::Flavor& flavor = sold.flavor;
+    if (flavor.zones.empty()) flavor.zones = options.zones;
+    if (flavor.offerings.empty() || !flavor.offerings.front().zone.empty()) continue;
+    const std::vector<cloud::FlavorOffering> ways = std::exchange(flavor.offerings, {});
+    for (const std::string& zone : flavor.zones) {
+      for (cloud::FlavorOffering way : ways) {
+        way.zone = zone;
+        flavor.offerings.push_back(std::move(way));
+      }
+    }
+  }
+  if (options.grid && options.grid->zones.empty()) options.grid->zones = options.zones;
+}
+
+// The same share of its price for every flavor that does not say its own.
+void SellSpot(double factor, Options& options) {
+  for (SoldFlavor& sold : options.flavors) {
+    cloud::Flavor& flavor = sold.flavor;
+    if (!flavor.offerings.empty() || !flavor.price_per_hour) continue;
+    flavor.offerings.push_back({"", cloud::kOnDemandCapacity, flavor.price_per_hour});
+    flavor.offerings.push_back({"", cloud::kSpotCapacity, *flavor.price_per_hour * factor});
   }
 }
 
@@ -157,6 +237,14 @@ Options ReadOptions(const yaml::Node& config, yaml::Problems& problems) {
     });
   } else if (own_zones) {
     for (SoldFlavor& sold : options.flavors) sold.flavor.zones.clear();
+  }
+  ReadCatalogOf(map, options);
+  if (map.Has("grid")) options.grid = ReadGrid(map.Get("grid"), problems);
+  ReadNotNegative(map, "spotLifetime", options.spot_lifetime);
+  double spot_factor = 1;
+  if (map.Has("spotFactor")) {
+    ReadChance(map, "spotFactor", spot_factor);
+    SellSpot(spot_factor, options);
   }
   FillZones(options);
   for (const SoldFlavor& sold : options.flavors) {

@@ -10,15 +10,17 @@
 
 #include "base/clock.h"
 #include "base/yaml.h"
+#include "cloud/flavor_grid.h"
 #include "cloud/types.h"
 
 namespace coppice::clouds::simulated {
 
 struct StockOut {
-  std::string flavor;  // "" every flavor
-  std::string zone;    // "" every zone
-  Duration after{};    // since the cloud was started
-  Duration lasts{};    // 0: for ever
+  std::string flavor;         // "" every flavor
+  std::string zone;           // "" every zone
+  std::string capacity_type;  // "" every one
+  Duration after{};           // since the cloud was started
+  Duration lasts{};           // 0: for ever
 };
 
 // Probabilities per call, 0 to 1.
@@ -48,6 +50,10 @@ struct Options {
   std::vector<StockOut> stock_outs;
   std::vector<std::string> zones;
   std::vector<SoldFlavor> flavors;
+  std::optional<cloud::FlavorGrid> grid;  // beside the flavors: any measure
+  // How long a spot machine lives on average until it is taken back; 0: for ever. Each draws its
+  // own time, so that as many go per hour as on a cloud with that rate.
+  Duration spot_lifetime{};
 };
 
 Options DefaultOptions();

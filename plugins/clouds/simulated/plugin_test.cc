@@ -103,6 +103,78 @@ TEST_F(SimulatedTest, MachinesCostWhatTheirFlavorCosts) {
   EXPECT_NEAR(cloud.spent(), 0.24, 1e-4);
 }
 
+TEST_F(SimulatedTest, SpotIsCheaperAndIsTakenBack) {
+  options = Read("{spotFactor: 0.25, spotLifetime: 2h}");
+  ASSERT_FALSE(problems.has_errors());
+  auto cloud = Start(options);
+  auto spot = Spec("spot");
+  spot.capacity_type = "spot";
+  const auto machine = MUST(cloud.Create(spot, Soon()));
+  EXPECT_EQ(machine.capacity_type, "spot");
+  clock.Advance(minutes(1));
+  EXPECT_NEAR(cloud.spent(), 0.024 * 0.25 / 60, 1e-9);
+  // A hundred of them: about a third live longer than the mean, and none for ever.
+  for (int i = 0; i < 100; ++i) {
+    spot.name = "spot-" + std::to_string(i);
+    EXPECT_OK(cloud.Create(spot, Soon()));
+  }
+  (void)MUST(cloud.Create(Spec("on-demand"), Soon()));
+  clock.Advance(std::chrono::hours(2));
+  const size_t left = MUST(cloud.List({}, Soon())).size();
+  EXPECT_GT(left, 22u);
+  EXPECT_LT(left, 55u);
+  EXPECT_OK(cloud.Create(spot, Soon())) << "the name of one that went is free again";
+  clock.Advance(std::chrono::hours(48));
+  const auto last = MUST(cloud.List({}, Soon()));
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0].name, "on-demand");
+}
+
+TEST_F(SimulatedTest, WhatIsNotSoldAsSpotCannotBeBoughtSo) {
+  auto cloud = Start(options);
+  auto spot = Spec("a");
+  spot.capacity_type = "spot";
+  EXPECT_EQ(cloud.Create(spot, Soon()).code(), Code::kInvalidArgument);
+}
+
+TEST_F(SimulatedTest, AStockOutOfSpotLeavesTheRest) {
+  options = Read("{spotFactor: 0.5, stockOuts: [{zone: north1, capacityType: spot}]}");
+  auto cloud = Start(options);
+  auto spot = Spec("a");
+  spot.capacity_type = "spot";
+  EXPECT_EQ(cloud.Create(spot, Soon()).code(), Code::kResourceExhausted);
+  EXPECT_OK(cloud.Create(Spec("b"), Soon()));
+  const auto flavors = MUST(cloud.Flavors(Soon()));
+  for (const auto& offering : flavors[1].offerings) {
+    EXPECT_EQ(offering.in_stock, offering.zone != "north1" || offering.capacity_type != "spot");
+  }
+}
+
+TEST_F(SimulatedTest, KarpentersOwnCatalogCanBeTried) {
+  options = Read("catalog: kwok");
+  ASSERT_FALSE(problems.has_errors());
+  auto cloud = Start(options);
+  EXPECT_EQ(MUST(cloud.Flavors(Soon())).size(), 144u);
+  EXPECT_OK(cloud.Create(
+      {.name = "a", .flavor = "m-8x-arm64-linux", .zone = "test-zone-c", .capacity_type = "spot"},
+      Soon()));
+  Read("catalog: /none");
+  EXPECT_THAT(problems.ToStatus().message(), HasSubstr("/none"));
+}
+
+TEST_F(SimulatedTest, AnyMeasureOfTheGridCanBeBought) {
+  options = Read("{flavors: [], grid: {maxCpu: 16, maxMemory: 64Gi, spotFactor: 0.5}}");
+  ASSERT_FALSE(problems.has_errors()) << problems.ToStatus();
+  auto cloud = Start(options);
+  ASSERT_TRUE(cloud.Grid());
+  EXPECT_OK(cloud.Create({.name = "a", .flavor = "any-3000m-7168Mi", .zone = "south1"}, Soon()));
+  EXPECT_EQ(
+      cloud.Create({.name = "b", .flavor = "any-17000m-7168Mi", .zone = "south1"}, Soon()).code(),
+      Code::kInvalidArgument);
+  clock.Advance(std::chrono::hours(1));
+  EXPECT_NEAR(cloud.spent(), 3 * 0.012 + 7 * 0.003, 1e-9);
+}
+
 TEST_F(SimulatedTest, QuotaAndStockRunOut) {
   options.quota = 2;
   options.flavors[1].stock = 1;

@@ -1,6 +1,7 @@
 #include "plugins/clouds/simulated/verbs.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/strings.h"
 
@@ -15,6 +16,20 @@ constexpr std::string_view kScheme = "simulated://";
 
 double Cost(double price_per_hour, Duration time) {
   return price_per_hour * std::chrono::duration<double, std::ratio<3600>>(time).count();
+}
+
+// What the flavor offers there; null: nothing of its own, so the flavor's price and zones hold.
+const cloud::FlavorOffering* OfferingIn(const cloud::Flavor& flavor, std::string_view zone,
+                                        std::string_view capacity_type) {
+  for (const cloud::FlavorOffering& offering : flavor.offerings) {
+    if (offering.zone == zone && offering.capacity_type == capacity_type) return &offering;
+  }
+  return nullptr;
+}
+
+std::string_view WayOf(const cloud::MachineSpec& spec) {
+  return spec.capacity_type.empty() ? std::string_view(cloud::kOnDemandCapacity)
+                                    : std::string_view(spec.capacity_type);
 }
 
 }  // namespace
@@ -58,7 +73,23 @@ Machine SimulatedCloud::Now(const Entry& entry, TimePoint now) const {
   return machine;
 }
 
+void SimulatedCloud::Leave(Entry& entry, TimePoint gone_at) {
+  entry.gone_at = gone_at;
+  by_name_.erase(entry.machine.name);
+  --by_flavor_[entry.machine.flavor];
+  const auto reclaim = reclaims_.find(entry.reclaimed_at);
+  if (reclaim != reclaims_.end() && reclaim->second == entry.machine.id) reclaims_.erase(reclaim);
+}
+
 void SimulatedCloud::Bury(TimePoint now) {
+  while (!reclaims_.empty() && reclaims_.begin()->first <= now) {
+    Entry& entry = machines_.at(reclaims_.begin()->second);
+    Leave(entry, entry.reclaimed_at + options_.delete_time);
+    metrics_
+        .GetCounter("autoscaler_simulated_reclaims_total",
+                    "spot machines that the simulated cloud has taken back")
+        .Increment();
+  }
   for (auto it = machines_.begin(); it != machines_.end();) {
     if (it->second.gone_at > now) {
       ++it;
@@ -70,19 +101,30 @@ void SimulatedCloud::Bury(TimePoint now) {
   }
 }
 
-const SoldFlavor* SimulatedCloud::Find(std::string_view flavor) const {
+const SoldFlavor* SimulatedCloud::Find(const std::string& flavor) const {
   const auto it = std::ranges::find_if(
       options_.flavors, [&](const SoldFlavor& sold) { return sold.flavor.name == flavor; });
-  return it == options_.flavors.end() ? nullptr : &*it;
+  if (it != options_.flavors.end()) return &*it;
+  if (!options_.grid) return nullptr;
+  const auto made = made_to_measure_.find(flavor);
+  if (made != made_to_measure_.end()) return &made->second;
+  const auto measure = options_.grid->Parse(flavor);
+  if (!measure || !options_.grid->Sells(*measure)) return nullptr;
+  return &made_to_measure_.emplace(flavor, SoldFlavor{.flavor = options_.grid->FlavorOf(*measure)})
+              .first->second;
 }
 
-bool SimulatedCloud::InStock(const SoldFlavor& sold, std::string_view zone, TimePoint now) const {
+bool SimulatedCloud::InStock(const SoldFlavor& sold, std::string_view zone,
+                             std::string_view capacity_type, TimePoint now) const {
+  const auto* offering = OfferingIn(sold.flavor, zone, capacity_type);
+  if (offering != nullptr && !offering->in_stock) return false;
   const auto count = by_flavor_.find(sold.flavor.name);
   if (sold.stock > 0 && count != by_flavor_.end() && count->second >= sold.stock) return false;
   return std::ranges::none_of(options_.stock_outs, [&](const StockOut& out) {
     const TimePoint from = started_ + out.after;
     return (out.flavor.empty() || out.flavor == sold.flavor.name) &&
-           (out.zone.empty() || out.zone == zone) && now >= from &&
+           (out.zone.empty() || out.zone == zone) &&
+           (out.capacity_type.empty() || out.capacity_type == capacity_type) && now >= from &&
            (out.lasts == Duration::zero() || now < from + out.lasts);
   });
 }
@@ -95,11 +137,16 @@ Status SimulatedCloud::CheckOrder(const cloud::MachineSpec& spec, TimePoint now)
     return InvalidArgument("flavor '" + spec.flavor + "' is not sold in zone '" + spec.zone +
                            "'; it is in: " + Join(zones, ", "));
   }
+  if (spec.capacity_type != "" && spec.capacity_type != cloud::kOnDemandCapacity &&
+      OfferingIn(sold->flavor, spec.zone, spec.capacity_type) == nullptr) {
+    return InvalidArgument("flavor '" + spec.flavor + "' is not sold as " + spec.capacity_type +
+                           " in zone '" + spec.zone + "'");
+  }
   if (options_.quota > 0 && static_cast<int64_t>(by_name_.size()) >= options_.quota) {
     return ResourceExhausted("the quota of " + std::to_string(options_.quota) +
                              " machines is used up");
   }
-  if (!InStock(*sold, spec.zone, now)) {
+  if (!InStock(*sold, spec.zone, WayOf(spec), now)) {
     return ResourceExhausted("flavor '" + spec.flavor + "' is out of stock in zone '" + spec.zone +
                              "'");
   }
@@ -116,11 +163,24 @@ SimulatedCloud::Entry& SimulatedCloud::Make(const cloud::MachineSpec& spec, Time
                           .flavor = spec.flavor,
                           .zone = spec.zone,
                           .tags = spec.tags,
-                          .created_at = now},
+                          .created_at = now,
+                          .capacity_type = spec.capacity_type,
+                          .image = spec.image},
               .ready_at = now + std::chrono::duration_cast<Duration>(options_.boot_time * stretch),
               .ends_failed = rng_.Chance(options_.faults.boot_failure),
               .listed_from = now + options_.list_lag,
               .price_per_hour = Find(spec.flavor)->flavor.price_per_hour.value_or(0)};
+  const auto* offering = OfferingIn(Find(spec.flavor)->flavor, spec.zone, WayOf(spec));
+  if (offering != nullptr && offering->price_per_hour) {
+    entry.price_per_hour = *offering->price_per_hour;
+  }
+  if (spec.capacity_type == cloud::kSpotCapacity && options_.spot_lifetime > Duration::zero()) {
+    const double lives = -std::log(1 - rng_.Unit());  // of an even rate, in mean lifetimes
+    entry.reclaimed_at =
+        now + std::chrono::duration_cast<Duration>(options_.spot_lifetime * std::min(lives, 20.0));
+    while (reclaims_.contains(entry.reclaimed_at)) entry.reclaimed_at += Duration(1);
+    reclaims_[entry.reclaimed_at] = entry.machine.id;
+  }
   by_name_[spec.name] = entry.machine.id;
   ++by_flavor_[spec.flavor];
   const cloud::ProviderId id = entry.machine.id;
@@ -152,6 +212,7 @@ Result<Machine> SimulatedCloud::Create(const cloud::MachineSpec& spec, Deadline 
   const bool in_time = Travel(deadline);
   const std::lock_guard lock(mutex_);
   const TimePoint now = clock_.Now();
+  Bury(now);
   const auto known = by_name_.find(spec.name);
   const Entry* entry = known == by_name_.end() ? nullptr : &machines_.at(known->second);
   if (entry == nullptr) {
@@ -180,9 +241,7 @@ Status SimulatedCloud::Delete(const cloud::ProviderId& id, Deadline deadline) {
   }
   Entry& entry = it->second;
   if (entry.gone_at == TimePoint::max()) {
-    entry.gone_at = now + options_.delete_time;
-    by_name_.erase(entry.machine.name);
-    --by_flavor_[entry.machine.flavor];
+    Leave(entry, now + options_.delete_time);
   }
   if (!in_time) return Count("delete_server", DeadlineExceeded("the answer took too long"));
   return Count("delete_server", Status::Ok());
@@ -195,8 +254,17 @@ Result<std::vector<cloud::Flavor>> SimulatedCloud::Flavors(Deadline deadline) {
   std::vector<cloud::Flavor> all;
   for (const SoldFlavor& sold : options_.flavors) {
     all.push_back(sold.flavor);
-    all.back().in_stock = std::ranges::any_of(
-        sold.flavor.zones, [&](const std::string& zone) { return InStock(sold, zone, now); });
+    cloud::Flavor& flavor = all.back();
+    for (cloud::FlavorOffering& offering : flavor.offerings) {
+      offering.in_stock = InStock(sold, offering.zone, offering.capacity_type, now);
+    }
+    flavor.in_stock =
+        flavor.offerings.empty()
+            ? std::ranges::any_of(flavor.zones,
+                                  [&](const std::string& zone) {
+                                    return InStock(sold, zone, cloud::kOnDemandCapacity, now);
+                                  })
+            : std::ranges::any_of(flavor.offerings, &cloud::FlavorOffering::in_stock);
   }
   (void)Count("list_flavors", Status::Ok());
   return all;
@@ -223,6 +291,7 @@ Result<std::vector<std::string>> SimulatedCloud::Validate(const cloud::GroupConf
   };
   std::vector<std::string> names;
   for (const SoldFlavor& sold : options_.flavors) names.push_back(sold.flavor.name);
+  const std::lock_guard lock(mutex_);
   const SoldFlavor* sold = Find(group.flavor);
   if (sold == nullptr) add("flavor", group.flavor, names);
   if (std::ranges::find(options_.zones, group.zone) == options_.zones.end()) {

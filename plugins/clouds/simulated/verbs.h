@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
   Result<std::vector<std::string>> Validate(const cloud::GroupConfig& group,
                                             Deadline deadline) override;
   std::string GpuLabel() const override { return "simulated.coppice/gpu"; }
+  std::string IdPrefix() const override { return "simulated://"; }
+  std::optional<cloud::FlavorGrid> Grid() const override { return options_.grid; }
 
   // What all machines together have cost until now.
   double spent() const;
@@ -45,16 +48,20 @@ class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
     TimePoint ready_at;
     bool ends_failed = false;
     TimePoint listed_from;
-    TimePoint gone_at = TimePoint::max();  // being deleted if it has one
+    TimePoint gone_at = TimePoint::max();       // being deleted if it has one
+    TimePoint reclaimed_at = TimePoint::max();  // spot: the cloud takes it back
     double price_per_hour = 0;
   };
 
   // Waits as long as the network would; false: the caller is gone before the answer.
   bool Travel(Deadline deadline);
   cloud::Machine Now(const Entry& entry, TimePoint now) const;
-  void Bury(TimePoint now);  // forgets what has gone; with the lock held, as all below
-  const SoldFlavor* Find(std::string_view flavor) const;
-  bool InStock(const SoldFlavor& sold, std::string_view zone, TimePoint now) const;
+  // Takes spot machines back, and forgets what has gone; with the lock held, as all below.
+  void Bury(TimePoint now);
+  void Leave(Entry& entry, TimePoint gone_at);
+  const SoldFlavor* Find(const std::string& flavor) const;
+  bool InStock(const SoldFlavor& sold, std::string_view zone, std::string_view capacity_type,
+               TimePoint now) const;
   Status CheckOrder(const cloud::MachineSpec& spec, TimePoint now);
   Entry& Make(const cloud::MachineSpec& spec, TimePoint now);
   Status Count(std::string_view operation, Status status) const;
@@ -67,8 +74,10 @@ class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
   mutable std::mutex mutex_;
   SeededRng rng_;
   std::map<cloud::ProviderId, Entry> machines_;
-  std::map<std::string, cloud::ProviderId> by_name_;  // the living
-  std::map<std::string, int64_t> by_flavor_;          // how many live
+  std::map<std::string, cloud::ProviderId> by_name_;           // the living
+  std::map<std::string, int64_t> by_flavor_;                   // how many live
+  std::map<TimePoint, cloud::ProviderId> reclaims_;            // of the living
+  mutable std::map<std::string, SoldFlavor> made_to_measure_;  // of the grid, as they are asked for
   uint64_t made_ = 0;
   double buried_cost_ = 0;
 };

@@ -22,6 +22,7 @@ constexpr std::string_view kProviderAbout =
 
 int RunProvider(const std::vector<std::string>& args, Plugins& plugins) {
   std::string config;
+  std::string serve = "node-groups";
   std::optional<std::string> metrics_addr;  // unset: the file's metricsListen, else :9090
   bool insecure = false;
   Duration max_connection_age = std::chrono::hours(1);
@@ -29,6 +30,9 @@ int RunProvider(const std::vector<std::string>& args, Plugins& plugins) {
   FlagSet flags;
   flags.AddString("config", config, "Configuration file (YAML).");
   flags.Require("config");
+  flags.AddChoice("serve", serve, {"node-groups", "cloud"},
+                  "node-groups: to Cluster Autoscaler, over externalgrpc; cloud: the four verbs of "
+                  "the file's cloud, over our own protocol (proto/cloud.proto).");
   flags.AddString("metrics-addr", metrics_addr,
                   "Address of /metrics, /healthz and /readyz; empty: the file's metricsListen, "
                   "else :9090.");
@@ -56,6 +60,7 @@ int RunProvider(const std::vector<std::string>& args, Plugins& plugins) {
   }
   const auto provider = provider::Provider::Start(
       {.config_path = config,
+       .serve = serve == "cloud" ? provider::Serve::kCloud : provider::Serve::kGroups,
        .metrics_addr = metrics_addr,
        .insecure = insecure,
        .max_connection_age = max_connection_age},

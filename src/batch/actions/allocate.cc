@@ -110,7 +110,15 @@ class AllocateAction {
     NodeFilter filter(session_, remembers_);
     while (!tasks.empty() && !session_.failed()) {
       Task& task = *tasks.Pop();
-      if (!ask_.MayAllocate(*job.queue, task) || task.gated) continue;
+      if (!ask_.MayAllocate(*job.queue, task)) {
+        // Upstream says nothing, and whoever waits does not learn that its queue is why.
+        if (!session_.upstream_exact()) {
+          job.fit_errors = fmt::format("queue {} may not hold what task {} asks for as well",
+                                       job.queue_name, task.name);
+        }
+        continue;
+      }
+      if (task.gated) continue;
       if (job.RoleHasFitErrors(task)) {
         auto errors = std::make_shared<FitErrors>();
         errors->SetError(fmt::format(
@@ -163,7 +171,8 @@ class AllocateAction {
     if (!added) return known->second;
     const cluster::Snapshot& snapshot = session_.view().snapshot();
     for (const Task* other : task.job->tasks) {
-      if (other->role != task.role || IsAllocated(other->status)) continue;
+      if (other->role != task.role || IsAllocated(other->status) || IsCompleted(other->status))
+        continue;
       known->second &= other->request == task.request &&
                        snapshot.spec_id(other->pod_index) == snapshot.spec_id(task.pod_index);
     }

@@ -13,6 +13,7 @@ namespace {
 TaskHeap TasksToFill(Session& session, const Job& job) {
   TaskHeap tasks(
       [&session](const Task* l, const Task* r) { return session.ask().TaskBefore(*l, *r); });
+  if (job.counts.pending_best_effort == 0 && job.counts.Waiting() == 0) return tasks;
   for (Task* task : job.tasks) {
     if (task->status == TaskStatus::kPending && task->best_effort && !task->gated) {
       tasks.Push(task);

@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 #include "batch/controllers/job_objects.h"
-#include "batch/source.h"
+#include "batch/ended_pod.h"
 #include "batch/statuses.h"
 #include "model/batch.h"
 #include "wire/time_text.h"

@@ -93,15 +93,16 @@ coppice::Task<void> JobController::DeletePod(std::string uid, cluster::PodName p
 }
 
 coppice::Task<void> JobController::AskExitCode(std::string uid, cluster::PodName pod) {
-  const auto json = co_await parts_.writer.ObjectNow({"v1", "pods", pod.namespace_, pod.name});
+  cluster::ObjectName object{"v1", "pods", pod.namespace_, pod.name};
+  const auto json = co_await parts_.writer.ObjectNow(std::move(object));
   --under_way_;
   int32_t code = -1;  // it is not known, and no policy speaks of it
   if (json.ok()) {
-    const auto object = nlohmann::json::parse(*json, nullptr, false);
+    const auto parsed = nlohmann::json::parse(*json, nullptr, false);
     const auto statuses = nlohmann::json::json_pointer("/status/containerStatuses");
-    if (object.is_object() && object.contains(statuses) && object[statuses].is_array()) {
+    if (parsed.is_object() && parsed.contains(statuses) && parsed[statuses].is_array()) {
       const auto where = nlohmann::json::json_pointer("/state/terminated/exitCode");
-      for (const auto& container : object[statuses]) {
+      for (const auto& container : parsed[statuses]) {
         if (!container.is_object() || !container.contains(where)) continue;
         if (!container[where].is_number_integer()) continue;
         const auto ended = container[where].get<int64_t>();

@@ -1,0 +1,127 @@
+// What a recorded cluster wanted: from lines, and from a World by way of the recorder.
+
+#include "rehearse/demand.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cloud/fake_node_groups.h"
+#include "rehearse/recorder.h"
+#include "test/support/must.h"
+#include "test/support/test_certificates.h"
+
+namespace coppice::rehearse {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int64_t kStart = 1'767'592'800'000;
+TimePoint At(int64_t seconds) {
+  return TimePoint(std::chrono::milliseconds(kStart) + std::chrono::seconds(seconds));
+}
+
+Result<Demand> FromLines(const std::vector<std::string>& lines) {
+  DemandReader reader;
+  for (const std::string& line : lines) reader.Line(line);
+  return std::move(reader).Finish();
+}
+
+const std::string kShape =
+    R"({"shape":0,"pod":{"metadata":{"namespace":"d"},"spec":{"restartPolicy":"Always"}}})";
+
+TEST(DemandTest, PodsHaveTheTimesOfTheirLines) {
+  const Demand demand = MUST(
+      FromLines({R"({"coppice-log":1})", R"({"at":1767592800000})", kShape,
+                 R"({"add":"d/a","shape":0,"created":1,"node":"n"})", R"({"all":true})",
+                 R"({"at":1767592810000})", R"({"add":"d/b","shape":0})", R"({"at":1767592820000})",
+                 R"({"bind":"d/b","node":"n"})", R"({"done":"d/a"})"}));
+  ASSERT_EQ(demand.pods.size(), 2u);
+  EXPECT_EQ(demand.pods[0].created, At(0)) << "not before the log begins";
+  EXPECT_EQ(demand.pods[0].bound, At(0));
+  EXPECT_EQ(demand.pods[0].done, At(20));
+  EXPECT_EQ(demand.pods[1].created, At(10));
+  EXPECT_EQ(demand.pods[1].bound, At(20));
+  EXPECT_EQ(demand.pods[1].done, std::nullopt);
+  EXPECT_EQ(demand.end, At(20));
+}
+
+// The next file lists everything anew: who is known goes on, who is missing has ended meanwhile.
+TEST(DemandTest, ANewFileGoesOnWhereTheLastOneWas) {
+  const Demand demand = MUST(FromLines(
+      {R"({"coppice-log":1})", R"({"at":1767592800000})", kShape, R"({"add":"d/a","shape":0})",
+       R"({"add":"d/b","shape":0})", R"({"all":true})", R"({"coppice-log":1})",
+       R"({"at":1767592860000})", kShape, R"({"add":"d/b","shape":0})", R"({"all":true})"}));
+  ASSERT_EQ(demand.pods.size(), 2u);
+  EXPECT_EQ(demand.pods[0].done, At(60));
+  EXPECT_EQ(demand.pods[1].done, std::nullopt);
+}
+
+TEST(DemandTest, LinesThatCannotBeReadAreCounted) {
+  const Demand demand = MUST(FromLines({R"({"at":1767592800000})", "no JSON", "[]",
+                                        R"({"add":"d/a","shape":7})", R"({"at":"tomorrow"})"}));
+  EXPECT_TRUE(demand.pods.empty());
+  ASSERT_EQ(demand.notes.size(), 1u);
+  EXPECT_THAT(demand.notes[0], HasSubstr("3 lines"));
+  EXPECT_FALSE(FromLines({"{}"}).ok());
+}
+
+model::Pod APod(const std::string& name) {
+  model::Pod pod;
+  pod.metadata.name = name;
+  pod.metadata.namespace_ = "d";
+  pod.metadata.uid = "uid-" + name;
+  pod.metadata.creation_timestamp = model::Time{At(0)};
+  pod.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"] = "PASSWORD";
+  pod.metadata.annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
+  pod.metadata.owner_references = {
+      {.kind = "ReplicaSet", .name = "web", .uid = "u", .controller = true}};
+  pod.spec.containers.emplace_back().name = "main";
+  pod.spec.restart_policy = "Always";
+  return pod;
+}
+
+TEST(RecorderTest, WhatAWorldGoesThroughIsReadBackWithoutSecrets) {
+  test::TempDirectory dir;
+  InlineWorkers workers;
+  const Log log = Log::Null();
+  cluster::World world;
+  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world);
+  world.UpsertPod(std::make_shared<const model::Pod>(APod("a")));
+  recorder.Look(nullptr, At(0));
+  model::Pod bound = APod("a");
+  bound.spec.node_name = "n";
+  world.UpsertPod(std::make_shared<const model::Pod>(bound));
+  world.UpsertPod(std::make_shared<const model::Pod>(APod("b")));
+  recorder.Look(nullptr, At(10));
+  world.DeletePod("d", "a");
+  recorder.Look(nullptr, At(20));
+
+  const Demand demand = MUST(ReadDemand(dir.At("log")));
+  ASSERT_EQ(demand.pods.size(), 2u);
+  EXPECT_EQ(demand.shapes.size(), 1u) << "alike but for their names";
+  EXPECT_EQ(demand.shapes[0].owner_name, "web");
+  EXPECT_EQ(demand.pods[0].bound, At(10));
+  EXPECT_EQ(demand.pods[0].done, At(20));
+  EXPECT_EQ(demand.pods[1].done, std::nullopt);
+  std::string all;
+  std::vector<std::string> notes;
+  EXPECT_OK(ReadLog(dir.At("log"), [&](std::string_view line) { all += line; }, notes));
+  EXPECT_THAT(all, Not(HasSubstr("PASSWORD")));
+  EXPECT_THAT(all, HasSubstr("safe-to-evict"));
+}
+
+TEST(DemandTest, GroupsBecomeAConfigurationOfTheSimulatedCloud) {
+  const Demand demand = MUST(FromLines(
+      {R"({"at":1767592800000})",
+       R"({"group":"g","min":1,"max":9,"target":3,"price":0.5,"template":{"metadata":{"name":"t","labels":{"topology.kubernetes.io/zone":"z","team":"a b"}},"spec":{"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]},"status":{"allocatable":{"cpu":"3500m","memory":"1Gi","pods":"30"}}}})"}));
+  const std::string config = GroupsAsConfig(demand, 7);
+  EXPECT_THAT(config, HasSubstr("cpu: 3500m"));
+  EXPECT_THAT(config, HasSubstr("minSize: 1, maxSize: 9"));
+  EXPECT_THAT(config, HasSubstr("\"team\": \"a b\""));
+  EXPECT_THAT(config, HasSubstr("{key: \"k\", value: \"v\", effect: \"NoSchedule\"}"));
+  EXPECT_THAT(config, HasSubstr("maxPods: 30"));
+}
+
+}  // namespace
+}  // namespace coppice::rehearse

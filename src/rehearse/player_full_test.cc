@@ -1,0 +1,121 @@
+// A small recorded day on the real engine: what comes of it, and what another group changes.
+
+#include "rehearse/player.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "rehearse/comparison.h"
+#include "test/support/discovered_plugins.h"
+#include "test/support/must.h"
+
+namespace coppice::rehearse {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t kMorning = 1'767'592'800'000;
+
+// Two hours: one node with one pod; after ten minutes eight pods more, for half an hour; and a Job
+// of twenty minutes.
+Demand ADay() {
+  DemandReader reader;
+  const auto line = [&](const std::string& text) { reader.Line(text); };
+  const auto at = [&](int64_t minutes) {
+    line("{\"at\":" + std::to_string(kMorning + minutes * 60'000) + "}");
+  };
+  const auto shape = [&](int id, const char* kind, const char* name, const char* policy) {
+    line("{\"shape\":" + std::to_string(id) +
+         R"(,"pod":{"metadata":{"namespace":"d","ownerReferences":[{"kind":")" + kind +
+         R"(","name":")" + name + R"(","uid":"u","controller":true}]},"spec":{"restartPolicy":")" +
+         policy + R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}})");
+  };
+  line(R"({"coppice-log":1})");
+  at(0);
+  line(
+      R"({"group":"small","min":1,"max":9,"target":1,"price":0.5,"template":{"metadata":{"name":"t","labels":{"topology.kubernetes.io/zone":"z"}},"status":{"allocatable":{"cpu":"2","memory":"4Gi","pods":"30"}}}})");
+  line(R"({"node":"n-1","group":"small"})");
+  shape(0, "ReplicaSet", "web", "Always");
+  shape(1, "Job", "night", "Never");
+  line(R"({"add":"d/web-0","shape":0,"node":"n-1"})");
+  line(R"({"all":true})");
+  at(10);
+  for (int i = 1; i <= 8; ++i) line("{\"add\":\"d/web-" + std::to_string(i) + "\",\"shape\":0}");
+  at(20);
+  line(R"({"add":"d/night-0","shape":1})");
+  line(R"({"bind":"d/night-0","node":"n-2"})");
+  at(40);
+  for (int i = 1; i <= 8; ++i) line("{\"done\":\"d/web-" + std::to_string(i) + "\"}");
+  line(R"({"done":"d/night-0"})");
+  at(120);
+  return MUST(std::move(reader).Finish());
+}
+
+Outcome PlayOn(const Demand& demand, const std::string& groups,
+               const std::vector<std::string>& flags = {}) {
+  const app::Plugins& plugins = test::ThePlugins();
+  yaml::Problems problems;
+  const auto config = MUST(provider::ParseProviderConfig(
+      groups, "groups", [](const char*) -> const char* { return nullptr; },
+      [](const std::string& file) -> Result<std::string> { return NotFound(file); }, problems));
+  return MUST(PlayDemand({.demand = demand,
+                          .config = config,
+                          .flags = MUST(autoscale::ParseFlags(flags)),
+                          .plugins = plugins,
+                          .clouds = plugins.clouds,
+                          .seed = 1,
+                          .name = Join(flags, " ")}));
+}
+
+TEST(PlayerTest, MachinesComeForWhatWasWantedAndGoAfterIt) {
+  const Demand demand = ADay();
+  const Outcome outcome = PlayOn(demand, GroupsAsConfig(demand, 1));
+  EXPECT_EQ(outcome.started, 10u + outcome.evictions) << "all pods, and each that moved again";
+  EXPECT_EQ(outcome.waiting, 0u);
+  EXPECT_GE(outcome.bought, 4);
+  EXPECT_GE(outcome.removed, 3);
+  EXPECT_LE(outcome.peak_machines, 6);
+  EXPECT_GT(outcome.longest_wait, std::chrono::minutes(1)) << "machines take their time to boot";
+  EXPECT_GT(outcome.cost, 2 * 0.5) << "one machine for two hours, and more";
+  EXPECT_LT(outcome.cost, 6 * 2 * 0.5);
+  EXPECT_EQ(outcome.samples.back().machines, 1);
+}
+
+TEST(PlayerTest, TheSameSeedGivesTheSameDay) {
+  const Demand demand = ADay();
+  const std::string groups = GroupsAsConfig(demand, 1);
+  const Outcome first = PlayOn(demand, groups);
+  const Outcome second = PlayOn(demand, groups);
+  EXPECT_EQ(first.decisions, second.decisions);
+  EXPECT_EQ(first.cost, second.cost);
+  EXPECT_THAT(AsText({first, second}), HasSubstr("decisions are the same."));
+}
+
+TEST(PlayerTest, AnotherFlagIsSeenInTheComparison) {
+  const Demand demand = ADay();
+  const std::string groups = GroupsAsConfig(demand, 1);
+  const Outcome patient = PlayOn(demand, groups);
+  const Outcome quick =
+      PlayOn(demand, groups, {"--scale-down-unneeded-time=2m", "--scale-down-delay-after-add=1m"});
+  EXPECT_LT(quick.cost, patient.cost);
+  const Parting parting = WhereTheyPart(patient, quick, 3);
+  EXPECT_GT(parting.same, 0u);
+  EXPECT_FALSE(parting.right.empty());
+  EXPECT_THAT(AsHtml({patient, quick}, "a <log>"), HasSubstr("a &lt;log&gt;"));
+}
+
+TEST(PlayerTest, OtherGroupsArePlayedAsWell) {
+  const Demand demand = ADay();
+  const Outcome outcome = PlayOn(demand, R"(clusterTag: model
+cloud: {kind: simulated, bootTime: 60s}
+nodeGroups:
+  - {name: large, minSize: 0, maxSize: 3, flavor: large-8-32, zone: north1}
+)");
+  EXPECT_EQ(outcome.waiting, 0u);
+  EXPECT_LE(outcome.peak_machines, 3);
+  EXPECT_EQ(outcome.started, 10u + outcome.evictions);
+}
+
+}  // namespace
+}  // namespace coppice::rehearse

@@ -1,0 +1,223 @@
+#include "rehearse/recorder.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/strings.h"
+#include "wire/wire.h"
+
+namespace coppice::rehearse {
+namespace {
+
+// Annotations that decisions read. Everything else may hold anything: kubectl keeps a whole
+// manifest with its environment in one.
+constexpr std::array<std::string_view, 5> kKept = {"cluster-autoscaler.kubernetes.io/",
+                                                   "karpenter.sh/", "scheduling.k8s.io/",
+                                                   "scheduling.volcano.sh/", "volcano.sh/"};
+// Labels that differ from pod to pod of one set.
+constexpr std::array<std::string_view, 3> kOwnLabels = {"statefulset.kubernetes.io/pod-name",
+                                                        "apps.kubernetes.io/pod-index",
+                                                        "batch.kubernetes.io/job-completion-index"};
+
+void Put(std::string& lines, std::string_view key, std::string_view text, bool first = false) {
+  lines += first ? "{" : ",";
+  AppendJsonString(lines, key);
+  lines += ':';
+  AppendJsonString(lines, text);
+}
+
+void PutRaw(std::string& lines, std::string_view key, std::string_view value, bool first = false) {
+  lines += first ? "{" : ",";
+  AppendJsonString(lines, key);
+  lines += ':';
+  lines += value;
+}
+
+std::string Milliseconds(TimePoint time) {
+  return std::to_string(
+      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
+}
+
+bool Ended(const model::Pod& pod) {
+  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+}
+
+}  // namespace
+
+model::Pod Anonymous(const model::Pod& pod) {
+  model::Pod shape;
+  shape.metadata.namespace_ = pod.metadata.namespace_;
+  for (const auto& [key, value] : pod.metadata.labels) {
+    if (std::ranges::find(kOwnLabels, key) == kOwnLabels.end()) shape.metadata.labels[key] = value;
+  }
+  for (const auto& [key, value] : pod.metadata.annotations) {
+    const auto kept = [&key](std::string_view prefix) { return key.starts_with(prefix); };
+    if (std::ranges::any_of(kKept, kept)) shape.metadata.annotations[key] = value;
+  }
+  if (const model::OwnerReference* owner = model::ControllerOf(pod.metadata)) {
+    shape.metadata.owner_references = {*owner};
+  }
+  shape.spec = pod.spec;
+  shape.spec.node_name.clear();
+  shape.spec.volumes.clear();
+  return shape;
+}
+
+void Recorder::Forget() {
+  shapes_.clear();
+  pods_.clear();
+  nodes_.clear();
+  groups_.clear();
+}
+
+int Recorder::ShapeOf(const model::Pod& pod, std::string& lines) {
+  std::string json = wire::ToJson(Anonymous(pod));
+  const auto [found, fresh] =
+      shapes_.try_emplace(std::move(json), static_cast<int>(shapes_.size()));
+  if (fresh) {
+    PutRaw(lines, "shape", std::to_string(found->second), true);
+    PutRaw(lines, "pod", found->first);
+    lines += "}\n";
+  }
+  return found->second;
+}
+
+void Recorder::LookAtPods(std::string& lines) {
+  for (const cluster::World::PodEntry* entry : world_.Pods()) {
+    const model::Pod& pod = *entry->pod;
+    std::string name = pod.metadata.namespace_ + "/" + pod.metadata.name;
+    const auto found = pods_.find(name);
+    const bool known = found != pods_.end() && found->second.pod->metadata.uid == pod.metadata.uid;
+    if (found != pods_.end() && !known) {  // another pod of that name
+      Put(lines, "done", name, true);
+      lines += "}\n";
+    }
+    if (!known) {
+      const int shape = Ended(pod) ? -1 : ShapeOf(pod, lines);
+      Seen& seen = pods_[name];
+      seen = {entry->pod, look_, !pod.spec.node_name.empty(), Ended(pod)};
+      if (seen.done) continue;
+      Put(lines, "add", name, true);
+      PutRaw(lines, "shape", std::to_string(shape));
+      if (pod.metadata.creation_timestamp) {
+        PutRaw(lines, "created", Milliseconds(pod.metadata.creation_timestamp->at));
+      }
+      if (seen.bound) Put(lines, "node", pod.spec.node_name);
+      lines += "}\n";
+      continue;
+    }
+    Seen& seen = found->second;
+    seen.look = look_;
+    if (seen.pod == entry->pod) continue;
+    seen.pod = entry->pod;
+    if (!seen.bound && !pod.spec.node_name.empty()) {
+      seen.bound = true;
+      Put(lines, "bind", name, true);
+      Put(lines, "node", pod.spec.node_name);
+      lines += "}\n";
+    }
+    if (!seen.done && Ended(pod)) {
+      seen.done = true;
+      Put(lines, "done", name, true);
+      lines += "}\n";
+    }
+  }
+  for (auto it = pods_.begin(); it != pods_.end();) {
+    if (it->second.look == look_) {
+      ++it;
+      continue;
+    }
+    if (!it->second.done) {
+      Put(lines, "done", it->first, true);
+      lines += "}\n";
+    }
+    it = pods_.erase(it);
+  }
+}
+
+void Recorder::LookAtNodes(cloud::NodeGroups* groups, std::string& lines) {
+  world_.ForEachNode([&](const cluster::NodePtr& node) {
+    const auto [seen, fresh] = nodes_.try_emplace(node->metadata.name);
+    seen->second = look_;
+    if (!fresh) return;
+    Put(lines, "node", node->metadata.name, true);
+    if (groups != nullptr) {
+      const auto group = groups->GroupOf({node->spec.provider_id, node->metadata.name});
+      if (group.ok() && group->has_value()) Put(lines, "group", **group);
+    }
+    lines += "}\n";
+  });
+  std::erase_if(nodes_, [&](const auto& item) {
+    if (item.second == look_) return false;
+    Put(lines, "gone", item.first, true);
+    lines += "}\n";
+    return true;
+  });
+}
+
+void Recorder::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, std::string& lines) {
+  for (const cloud::GroupInfo& info : groups.Groups()) {
+    std::string line;
+    Put(line, "group", info.id, true);
+    PutRaw(line, "min", std::to_string(info.min_size));
+    PutRaw(line, "max", std::to_string(info.max_size));
+    if (const auto target = groups.TargetSize(info.id); target.ok()) {
+      PutRaw(line, "target", std::to_string(*target));
+    }
+    if (const auto node = groups.Template(info.id); node.ok() && *node != nullptr) {
+      std::map<std::string, std::string> labels;
+      for (const auto& [key, value] : (*node)->metadata.labels) labels[key] = value;
+      const auto price = groups.NodePrice({(*node)->spec.provider_id, (*node)->metadata.name},
+                                          labels, now, now + std::chrono::hours(1));
+      if (price.ok()) PutRaw(line, "price", std::to_string(*price));
+      model::Node bare = **node;
+      bare.metadata.annotations.clear();
+      bare.metadata.creation_timestamp.reset();
+      bare.status.conditions.clear();
+      PutRaw(line, "template", wire::ToJson(bare));
+    }
+    line += "}\n";
+    std::string& written = groups_[info.id];
+    if (written == line) continue;
+    lines += line;
+    written = std::move(line);
+  }
+}
+
+void Recorder::Look(cloud::NodeGroups* groups, TimePoint now) {
+  ++look_;
+  const bool first = writer_->WantsSnapshot();
+  std::string lines;
+  if (first) {
+    Forget();
+    lines += "{\"coppice-log\":1}\n";
+  }
+  lines += "{\"at\":" + Milliseconds(now) + "}\n";
+  const size_t before = lines.size();
+  if (groups != nullptr) LookAtGroups(*groups, now, lines);
+  LookAtNodes(groups, lines);
+  LookAtPods(lines);
+  if (first) lines += "{\"all\":true}\n";
+  if (lines.size() == before) return;
+  (void)writer_->Write(std::move(lines), first, now);
+}
+
+Result<std::unique_ptr<Recorder>> OpenRecorder(const std::string& directory,
+                                               const cluster::World& world, Workers& workers,
+                                               const Log& log) {
+  if (directory.empty()) return std::unique_ptr<Recorder>();
+  return std::make_unique<Recorder>(
+      TRY(LogWriter::Open({.directory = directory}, workers, log).Context("--record")), world);
+}
+
+Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups& groups,
+                  Executor& executor, Workers& workers, const Log& log) {
+  const auto recorder = OpenRecorder(directory, world, workers, log);
+  if (!recorder.ok()) log.Error("nothing is recorded", {{"error", recorder.status()}});
+  while (recorder.ok() && *recorder != nullptr) {
+    (*recorder)->Look(&groups, executor.clock().Now());
+    co_await executor.Sleep(kLookEvery);
+  }
+}
+
+}  // namespace coppice::rehearse

@@ -1,0 +1,84 @@
+// Recorder: what a cluster and its cloud are, written down as it changes.
+//
+// It compares the World with what it has written, whenever it is asked to look; between two looks a
+// pod that came and went is not seen. Lines, one JSON object each:
+//
+//   {"coppice-log":1}                                   a file begins; what follows is everything
+//   {"at":1767592800000}                                milliseconds since 1970 of what follows
+//   {"shape":3,"pod":{…}}                               pods are alike in this; the owner is in it
+//   {"add":"ns/name","shape":3,"created":…,"node":"n"}  a pod; "node" if it has one
+//   {"bind":"ns/name","node":"n"}                       it has got one
+//   {"done":"ns/name"}                                  it has ended, or is gone
+//   {"node":"n","group":"g"}, {"gone":"n"}              a node, and its group if it has one
+//   {"group":"g","min":0,"max":9,"target":3,"price":0.1,"template":{…}}   what the cloud said
+//   {"all":true}                                        the end of "everything"
+//
+// A shape keeps what decisions read: no environment (our objects have none), no annotation but
+// those that speak to autoscalers and schedulers, no volume. ConfigMaps and Secrets are not looked
+// at. One thread, that of the World.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "base/task.h"
+#include "cloud/node_groups.h"
+#include "cluster/world.h"
+#include "rehearse/log_file.h"
+
+namespace coppice::rehearse {
+
+// The pod as its shape is written: without its name, its node and what is private.
+model::Pod Anonymous(const model::Pod& pod);
+
+class Recorder {
+ public:
+  Recorder(std::shared_ptr<LogWriter> writer, const cluster::World& world)
+      : writer_(std::move(writer)), world_(world) {}
+
+  // Writes what has changed. `groups` may be null: then nodes have no group.
+  void Look(cloud::NodeGroups* groups, TimePoint now);
+
+ private:
+  struct Seen {
+    cluster::PodPtr pod;
+    uint64_t look = 0;
+    bool bound = false;
+    bool done = false;
+  };
+
+  void Forget();
+  int ShapeOf(const model::Pod& pod, std::string& lines);
+  void LookAtPods(std::string& lines);
+  void LookAtNodes(cloud::NodeGroups* groups, std::string& lines);
+  void LookAtGroups(cloud::NodeGroups& groups, TimePoint now, std::string& lines);
+
+  std::shared_ptr<LogWriter> writer_;
+  const cluster::World& world_;
+  uint64_t look_ = 0;
+  std::unordered_map<std::string, int> shapes_;  // by JSON
+  std::unordered_map<std::string, Seen> pods_;
+  std::map<std::string, uint64_t> nodes_;
+  std::map<std::string, std::string> groups_;  // the line that was written last
+};
+
+// Writes to `directory` what `world` goes through; null if it is empty, for whoever does not record.
+// `workers` and `log` outlive it.
+Result<std::unique_ptr<Recorder>> OpenRecorder(const std::string& directory,
+                                               const cluster::World& world, Workers& workers,
+                                               const Log& log);
+// How often Record() looks: pods that live shorter are not seen.
+inline constexpr Duration kLookEvery = std::chrono::seconds(5);
+// The same as long as the executor runs; ends at once if `directory` is empty, and with an error in
+// the log if it cannot be written. What it refers to outlives the executor's tasks.
+Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups& groups,
+                  Executor& executor, Workers& workers, const Log& log);
+
+}  // namespace coppice::rehearse

@@ -1,0 +1,103 @@
+#include "web/pools.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "web/site_rig.h"
+
+namespace coppice::web {
+namespace {
+
+using nlohmann::json;
+
+// Pool p has node n1, a claim on its way, and a pod that it does not take.
+std::shared_ptr<report::ProvisionReport> OnePool() {
+  auto report = std::make_shared<report::ProvisionReport>();
+  report->at = TimePoint(std::chrono::seconds(kRigNow));
+  report->pools = {{.name = "p", .ready = true, .nodes = 1, .limits = {{"cpu", "100"}}}};
+  report->claims = {{.name = "p-1", .pool = "p", .node = "n1", .price = 0.25, .stage = "Ready"},
+                    {.name = "p-2", .pool = "p", .stage = "Launching"}};
+  report->provisioning.emplace();
+  report->provisioning->at = TimePoint(std::chrono::seconds(kRigNow - 1));
+  report->provisioning->machines = {{.claim = "p-2",
+                                     .pool = "p",
+                                     .types = {"small"},
+                                     .type_count = 3,
+                                     .price = 0.1,
+                                     .pods = {RigPod("api-1", "api")}}};
+  report->provisioning->unplaced = {
+      {.pod = RigPod("big-1", "big"),
+       .text = "no type fits",
+       .misses = {{.pool = "p", .text = "no type has so much memory", .tried = true}}}};
+  report->kept = {{.node = "n1", .claim = "p-1", .pool = "p", .text = "a pod must not be moved"}};
+  return report;
+}
+
+class PoolsTest : public testing::Test {
+ protected:
+  PoolsTest() {
+    board().Post(std::shared_ptr<const report::ProvisionReport>(OnePool()));
+    auto seen = std::make_shared<Seen>();
+    seen->at = TimePoint(std::chrono::seconds(kRigNow + 2));
+    seen->nodes = {{.node = RigNode("n1"), .cpu = 100, .memory = 100}};
+    seen->pending = {RigPod("big-1", "big")};
+    board().Post(std::shared_ptr<const Seen>(seen));
+    board().Flush();
+  }
+  Board& board() { return rig_.board(); }
+  json Ask(const std::string& target) { return json::parse(rig_.Ask("/api/v1/" + target).body); }
+  SiteRig rig_;
+};
+
+TEST_F(PoolsTest, PoolsAreRowsAndClaimsAreMachines) {
+  const json state = Ask("state");
+  EXPECT_EQ(state["rows"]["p"]["kind"], "pool");
+  EXPECT_EQ(state["rows"]["p"]["limits"], "cpu 100");
+  EXPECT_EQ(state["nodes"]["n1"]["row"], "p");
+  EXPECT_EQ(state["nodes"]["n1"]["price"], 0.25);
+  EXPECT_EQ(state["nodes"]["claim/p-2"]["state"], "booting");
+}
+
+TEST_F(PoolsTest, AnUnplacedPodIsExplainedPerPool) {
+  const json why = Ask("explain?pod=shop/big-1");
+  EXPECT_EQ(why["verdict"], "unhelped");
+  EXPECT_EQ(why["groups"][0]["group"], "p");
+  EXPECT_EQ(why["groups"][0]["text"], "no type has so much memory");
+}
+
+TEST_F(PoolsTest, AKeptNodeIsExplained) {
+  EXPECT_EQ(Ask("explain?node=n1")["stays"]["text"], "a pod must not be moved");
+}
+
+TEST_F(PoolsTest, ASolveIsToldOnce) {
+  const auto bought = [&] {
+    int count = 0;
+    const json list = Ask("decisions");
+    for (const json& decision : list["decisions"]) count += decision["kind"] == "up" ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(bought(), 1);
+  board().Post(std::shared_ptr<const report::ProvisionReport>(OnePool()));
+  board().Flush();
+  EXPECT_EQ(bought(), 1) << "the same solve, reported once more";
+}
+
+TEST_F(PoolsTest, AGangSaysWhatItLacks) {
+  auto session = std::make_shared<report::SessionReport>();
+  session->waiting = {{.job = "ml/train",
+                       .queue = "research",
+                       .min_available = 8,
+                       .placed = 5,
+                       .pods = 3,
+                       .why = "3 Insufficient nvidia.com/gpu"}};
+  board().Post(std::shared_ptr<const report::SessionReport>(session));
+  board().Post(SiteRig::Cluster({}, 1));
+  board().Flush();
+  EXPECT_EQ(Ask("state")["queues"]["research"]["gangs"][0]["needs"], 8);
+  EXPECT_EQ(Ask("explain?gang=ml/train")["why"], "3 Insufficient nvidia.com/gpu");
+  EXPECT_EQ(rig_.Ask("/api/v1/explain?gang=ml/other").status, 404);
+}
+
+}  // namespace
+}  // namespace coppice::web

@@ -1,0 +1,100 @@
+#include "whatif/live.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "test/support/discovered_plugins.h"
+#include "test/support/must.h"
+
+namespace coppice::whatif {
+namespace {
+
+using testing::HasSubstr;
+
+// The cluster of examples/simulate as if it lived: a World, and groups that keep books.
+class LiveTest : public testing::Test {
+ protected:
+  LiveTest() {
+    ClusterObjects objects;
+    EXPECT_TRUE(ReadObjectsFrom("examples/simulate/cluster.yaml", objects).ok());
+    GiveProviderIds(objects);
+    for (auto& group : MUST(GroupsFromNodes(objects.nodes, {"1:5:general", "0:3:ml"})).groups)
+      groups_.Add(std::move(group));
+    for (const auto& node : objects.nodes) world_.UpsertNode(node);
+    world_.UpsertPods(objects.pods);
+    for (const auto& set : objects.replica_sets) world_.Upsert(set);
+    for (const auto& set : objects.stateful_sets) world_.Upsert(set);
+    for (const auto& budget : objects.budgets) world_.Upsert(budget);
+    moment_ = TakeMoment(world_, groups_, *NewestTime(objects) + std::chrono::seconds(3), {});
+  }
+  Result<LiveAnswer> Ask(const LiveChange& change, std::function<bool()> stop = nullptr) {
+    return AskLive(moment_, change, MUST(autoscale::ParseFlags({})), test::ThePlugins(),
+                   std::move(stop));
+  }
+  static int Target(const WhatIfPlan& plan, std::string_view group) {
+    const auto found = std::ranges::find(plan.groups_after, group, &DumpGroups::Group::name);
+    return found == plan.groups_after.end() ? -1 : found->target;
+  }
+
+  cluster::World world_;
+  DumpGroups groups_;
+  LiveMoment moment_;
+};
+
+TEST_F(LiveTest, PodsThatAreAddedAreTheDifference) {
+  model::Pod pod;
+  pod.metadata.namespace_ = "default";
+  pod.spec.containers.emplace_back().resources.requests["cpu"] = MUST(model::Quantity::Parse("3"));
+  const LiveAnswer answer = MUST(Ask({.pod = pod, .pods = 2}));
+  EXPECT_EQ(answer.with.added, 2u);
+  EXPECT_GT(Target(answer.with, "general"), Target(answer.without, "general"));
+  const auto json = nlohmann::json::parse(AsJson(answer));
+  EXPECT_EQ(json["added"], 2);
+  EXPECT_EQ(json["groups"].size(), 2u);
+  for (const auto& group : json["groups"]) {
+    if (group["group"] == "general") EXPECT_GT(group["with"], group["without"]);
+  }
+}
+
+TEST_F(LiveTest, ARemovedNodesPodsHaveAFate) {
+  const LiveAnswer answer = MUST(Ask({.remove_nodes = {"general-3"}}));
+  const auto json = nlohmann::json::parse(AsJson(answer));
+  EXPECT_EQ(json["removals"][0]["node"], "general-3");
+  EXPECT_EQ(json["removals"][0]["drains"], true);
+  EXPECT_EQ(json["removals"][0]["pods"][0]["fate"], "moves");
+}
+
+TEST_F(LiveTest, NoMoreOfATypeIsNoMoreOfItsGroups) {
+  std::string type;
+  for (const auto& node : moment_.objects.nodes) {
+    const auto label = node->metadata.labels.find("node.kubernetes.io/instance-type");
+    if (node->metadata.name.starts_with("ml") && label != node->metadata.labels.end())
+      type = label->second;
+  }
+  if (type.empty()) GTEST_SKIP() << "the example names no types";
+  const LiveAnswer answer = MUST(Ask({.forbid_types = {type}}));
+  EXPECT_EQ(Target(answer.without, "ml"), 2);
+  EXPECT_LE(Target(answer.with, "ml"), 1);
+}
+
+TEST_F(LiveTest, WhatIsNotThereIsRefusedByName) {
+  EXPECT_THAT(Ask({.remove_nodes = {"nobody"}}).status().message(), HasSubstr("no node nobody"));
+  EXPECT_THAT(Ask({.max_sizes = {{"nothing", 3}}}).status().message(), HasSubstr("group nothing"));
+  EXPECT_THAT(Ask({.forbid_types = {"huge"}}).status().message(), HasSubstr("type huge"));
+}
+
+TEST_F(LiveTest, ItStopsWhenItIsTold) {
+  int asked = 0;
+  const auto answer = Ask({.max_sizes = {{"general", 9}}}, [&] { return ++asked > 2; });
+  EXPECT_EQ(answer.status().code(), Code::kDeadlineExceeded);
+}
+
+TEST_F(LiveTest, APodIsFoundByItsNameAndByItsOwner) {
+  const auto& some = moment_.objects.pods.front();
+  EXPECT_EQ(FindLike(moment_, some->metadata.namespace_ + "/" + some->metadata.name), some);
+  EXPECT_EQ(FindLike(moment_, "nowhere/nobody"), nullptr);
+}
+
+}  // namespace
+}  // namespace coppice::whatif
