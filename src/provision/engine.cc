@@ -87,7 +87,10 @@ class Engine::Body {
 
   TimePoint Due() const {
     const TimePoint wake = std::max(context_.wake_at(), Later(last_pass_, kLeastPause));
-    return passed_ ? std::min({wake, batcher_.Due(), poll_at_}) : TimePoint::min();
+    if (!passed_) return TimePoint::min();
+    // Before it is known what can be bought a batch waits.
+    const TimePoint batch = garbage_.refreshed() ? batcher_.Due() : TimePoint::max();
+    return std::min({wake, batch, poll_at_});
   }
 
   Task<std::shared_ptr<const report::ProvisionReport>> Pass(TimePoint now) {
@@ -180,9 +183,15 @@ class Engine::Body {
     std::map<std::string, double> costs;
     for (const ClaimPtr& claim : store_.List()) {
       report.claims.push_back(StateOf(*claim, now));
+      report.claims.back().price = pools_.PriceOfClaim(*claim);
+      costs[report.claims.back().pool] += report.claims.back().price;
       busy = busy || report.claims.back().stage != "Ready";
     }
     report.pools = pools_.States(costs);
+    for (const report::PoolState& pool : report.pools) {
+      context_.Set("karpenter_nodepools_cost_total", "The estimated cost of the nodes of a pool.",
+                   pool.cost, {{"nodepool", pool.name}});
+    }
     report.provisioning = provisioning_;
     if (report.provisioning) {
       for (report::UnplacedPod& pod : report.provisioning->unplaced) {

@@ -200,6 +200,11 @@ std::vector<PoolView> PoolKeeper::Views(const cloud::WaitingShapes& waiting) {
     if (types.ok()) {
       view.types = *std::move(types);
       types_[pool->metadata.name] = view.types == nullptr ? 0 : view.types->size();
+      Sold& sold = sold_[pool->metadata.name];
+      if (sold.types != view.types && view.types != nullptr) {
+        sold = {.types = view.types};
+        for (const cloud::InstanceType& type : *view.types) sold.by_name[type.name] = &type;
+      }
     } else {
       trouble_[pool->metadata.name] = types.status().message();
       if (types.status().code() != Code::kUnavailable) {
@@ -217,6 +222,14 @@ NodePoolPtr PoolKeeper::Find(std::string_view name) const {
     return pool->metadata.name;
   });
   return it == pools_.end() ? nullptr : *it;
+}
+
+double PoolKeeper::PriceOfClaim(const model::NodeClaim& claim) const {
+  const auto sold = sold_.find(LabelOr(claim.metadata.labels, model::kNodePoolLabel));
+  if (sold == sold_.end()) return 0;
+  const auto type =
+      sold->second.by_name.find(LabelOr(claim.metadata.labels, model::kInstanceTypeLabel));
+  return type == sold->second.by_name.end() ? 0 : PriceOf(claim.metadata.labels, type->second);
 }
 
 void PoolKeeper::SetMetrics(const model::NodePool& pool) {

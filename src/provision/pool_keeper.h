@@ -39,6 +39,9 @@ class PoolKeeper {
   void LaunchEnded(std::string_view pool, bool well, std::string_view reason,
                    std::string_view message);
 
+  // Per hour, by what was for sale when it was last asked; 0 if that is not known.
+  double PriceOfClaim(const model::NodeClaim& claim) const;
+
   std::vector<report::PoolState> States(const std::map<std::string, double>& costs) const;
 
  private:
@@ -66,6 +69,11 @@ class PoolKeeper {
   std::set<std::string> busy_;
   // By name: the version that a write answered; until the World shows it nothing is written again.
   std::map<std::string, std::string> written_;
+  struct Sold {
+    std::shared_ptr<const cloud::InstanceTypes> types;
+    std::map<std::string, const cloud::InstanceType*, std::less<>> by_name;
+  };
+  std::map<std::string, Sold> sold_;            // by pool
   std::map<std::string, size_t> types_;         // by pool: how many are sold
   std::map<std::string, std::string> trouble_;  // by pool: why no types are known
 };
