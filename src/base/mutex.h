@@ -3,8 +3,8 @@
 // and std::lock_guard, no more.
 //
 //   mutable Mutex mutex_;
-//   std::string said_ GUARDED_BY(mutex_);
-//   Status Reopen() REQUIRES(mutex_);
+//   std::string said_ COPPICE_GUARDED_BY(mutex_);
+//   Status Reopen() COPPICE_REQUIRES(mutex_);
 //
 // Where a condition is waited for, std::mutex stays: its waiting functions take nothing else.
 
@@ -17,8 +17,8 @@
 #else
 #define COPPICE_THREAD_ATTRIBUTE(x)
 #endif
-#define GUARDED_BY(mutex) COPPICE_THREAD_ATTRIBUTE(guarded_by(mutex))
-#define REQUIRES(mutex) COPPICE_THREAD_ATTRIBUTE(requires_capability(mutex))
+#define COPPICE_GUARDED_BY(mutex) COPPICE_THREAD_ATTRIBUTE(guarded_by(mutex))
+#define COPPICE_REQUIRES(mutex) COPPICE_THREAD_ATTRIBUTE(requires_capability(mutex))
 
 namespace coppice {
 

@@ -67,9 +67,9 @@ class CertificateStore {
   const TlsFiles files_;
   const Log& log_;
   mutable Mutex mutex_;
-  std::string seen_ GUARDED_BY(mutex_);  // signature of what was last tried, good or bad
-  std::shared_ptr<const TlsMaterial> material_ GUARDED_BY(mutex_);
-  uint64_t version_ GUARDED_BY(mutex_) = 0;
+  std::string seen_ COPPICE_GUARDED_BY(mutex_);  // signature of what was last tried, good or bad
+  std::shared_ptr<const TlsMaterial> material_ COPPICE_GUARDED_BY(mutex_);
+  uint64_t version_ COPPICE_GUARDED_BY(mutex_) = 0;
 };
 
 // From now on no TLS end of gRPC in this process speaks less than TLS 1.3. Server sides of other

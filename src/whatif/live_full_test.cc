@@ -53,7 +53,9 @@ TEST_F(LiveTest, PodsThatAreAddedAreTheDifference) {
   EXPECT_EQ(json["added"], 2);
   EXPECT_EQ(json["groups"].size(), 2u);
   for (const auto& group : json["groups"]) {
-    if (group["group"] == "general") EXPECT_GT(group["with"], group["without"]);
+    if (group["group"] == "general") {
+      EXPECT_GT(group["with"], group["without"]);
+    }
   }
 }
 

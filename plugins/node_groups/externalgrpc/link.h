@@ -36,16 +36,16 @@ class Link {
   Link(std::string path, const Clock& clock, const Log& log)
       : path_(std::move(path)), clock_(clock), log_(log) {}
   Result<Connection> Connect(const CloudConfig& config) const;
-  Status Reopen() REQUIRES(mutex_);
+  Status Reopen() COPPICE_REQUIRES(mutex_);
 
   const std::string path_;
   const Clock& clock_;
   const Log& log_;
   mutable Mutex mutex_;
-  std::string signature_ GUARDED_BY(mutex_);  // of the file that is in force
-  std::string said_ GUARDED_BY(mutex_);       // what was wrong with it last
-  CloudConfig config_ GUARDED_BY(mutex_);
-  Connection connection_ GUARDED_BY(mutex_);
+  std::string signature_ COPPICE_GUARDED_BY(mutex_);  // of the file that is in force
+  std::string said_ COPPICE_GUARDED_BY(mutex_);       // what was wrong with it last
+  CloudConfig config_ COPPICE_GUARDED_BY(mutex_);
+  Connection connection_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::node_groups::externalgrpc
