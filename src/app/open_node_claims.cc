@@ -45,6 +45,17 @@ class CloudClaims final : public OpenedClaims {
   std::unique_ptr<cloud::CloudNodeClaims> claims_;
 };
 
+// A provider that was registered under its own name (plugins/node_claims).
+class RegisteredClaims final : public OpenedClaims {
+ public:
+  explicit RegisteredClaims(std::unique_ptr<cloud::NodeClaims> claims)
+      : claims_(std::move(claims)) {}
+  cloud::NodeClaims& claims() override { return *claims_; }
+
+ private:
+  std::unique_ptr<cloud::NodeClaims> claims_;
+};
+
 Result<provider::ProviderConfig> LoadForPools(const std::string& path, const Log* log) {
   yaml::Problems problems;
   auto config = provider::LoadProviderConfig(
@@ -69,6 +80,20 @@ Result<std::unique_ptr<OpenedClaims>> OpenNodeClaims(const autoscale::FlagValues
     return Unimplemented(about +
                          ": node pools take their machines from one cloud; name that one alone");
   }
+  if (plugins.node_claims.Has(name)) {
+    provider::ProviderConfig file;  // none is needed: its `cloud:` part reads as empty then
+    if (!flags.cloud_config.empty()) file = TRY(LoadForPools(flags.cloud_config, &log));
+    yaml::Problems problems;
+    auto made = TRY(plugins.node_claims
+                        .Make(name, cloud::NodeClaimsContext{.clock = clock,
+                                                             .rng = rng,
+                                                             .log = log,
+                                                             .metrics = metrics,
+                                                             .config = file.cloud,
+                                                             .problems = problems})
+                        .Context(about));
+    return std::unique_ptr<OpenedClaims>(std::make_unique<RegisteredClaims>(std::move(made)));
+  }
   if (!plugins.clouds.Has(name)) {
     std::vector<std::string> names = plugins.clouds.names();
     return NotFound(about + ": node pools need a cloud of the four verbs, such as " +
@@ -92,7 +117,7 @@ Result<std::unique_ptr<OpenedClaims>> OpenNodeClaims(const autoscale::FlagValues
 }
 
 Result<bool> HasNodeGroups(const autoscale::FlagValues& flags, const Plugins& plugins) {
-  if (flags.cloud_provider.empty()) return false;
+  if (flags.cloud_provider.empty() || plugins.node_claims.Has(flags.cloud_provider)) return false;
   if (!plugins.clouds.Has(flags.cloud_provider) || flags.cloud_config.empty()) return true;
   return !TRY(LoadForPools(flags.cloud_config, nullptr)).groups.empty();
 }
