@@ -60,6 +60,10 @@ TEST_F(UnreadableEngineTest, APodThatCannotBeReadKeepsItsNodeUntilItCan) {
   daemon.metadata.owner_references[0].kind = "DaemonSet";  // it would not keep any node
   daemon.metadata.annotations["cluster-autoscaler.kubernetes.io/daemonset-pod"] = "true";
   world_.UpsertPod(std::make_shared<const model::Pod>(std::move(daemon)));
+  model::DaemonSet owner;
+  owner.metadata.name = "odd";
+  owner.metadata.namespace_ = "default";
+  world_.Upsert(std::make_shared<const model::DaemonSet>(std::move(owner)));
   SpoilPod("odd");
   Assemble(args_, inline_, writer_);
   const auto blocked = TwoPasses();

@@ -246,10 +246,10 @@ TEST_F(ProviderConfigTest, OddButHarmlessThingsAreWarnings) {
 TEST_F(ProviderConfigTest, OnlyTheGoProvidersKeysAreExpanded) {
   env_ = {{"X", "value"}};
   const auto config = MUST(Parse(std::string("clusterTag: $X\n") + kGroup +
-                                 "    userData: \"echo $X\"\n    labels: {a: $X}\n"));
+                                 "    userData: \"echo $X\"\n    tags: {a: $X}\n"));
   EXPECT_EQ(config.cluster_tag, "value");
   EXPECT_EQ(config.groups[0].user_data, "echo $X");
-  EXPECT_EQ(config.groups[0].labels.at("a"), "$X");
+  EXPECT_EQ(config.groups[0].tags.at("a"), "$X");
 }
 
 TEST_F(ProviderConfigTest, UserDataMayBeALoneAtSignOrAnAbsolutePath) {

@@ -221,8 +221,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"PriorityWithoutAFile", {"--strategy=priority"}, 2, "--priority-file"},
         {"AnUnknownStrategy",
          {"--strategy=cheapest", "--listen=127.0.0.1:0", "--insecure"},
-         1,
-         "not supported"},
+         2,
+         "there is no 'cheapest'"},
         {"AnUnknownFlag", {"--stratgy=random"}, 2, "did you mean --strategy"},
     }),
     [](const auto& row) { return row.param.name; });

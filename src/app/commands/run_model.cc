@@ -74,9 +74,13 @@ Result<provider::ProviderConfig> Configure(const ModelCommand& command) {
 }
 
 Result<std::unique_ptr<Dashboard>> OpenDashboard(const ModelCommand& command,
-                                                 const Plugins& plugins, ModelSteering& steering) {
+                                                 const Plugins& plugins, double speed,
+                                                 ModelSteering& steering) {
+  DashboardOptions options = command.web;
+  // Nobody can watch what is over in a moment; who wants to says where.
+  if (speed <= 0 && !options.address_is_given) options.address.clear();
   return Dashboard::Open(
-      {.options = command.web,
+      {.options = std::move(options),
        .flags = command.flags,
        .plugins = plugins,
        .decide = [&](Dashboard::WithWorld errand) { steering.Post(std::move(errand)); },
@@ -122,7 +126,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
        .log = log,
        .metrics = metrics,
        .pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); }}));
-  const auto dashboard = TRY(OpenDashboard(command, plugins, steering));
+  const auto dashboard = TRY(OpenDashboard(command, plugins, speed, steering));
   steering.meanwhile = [&] {
     if (!dashboard) return;
     for (const Dashboard::WithWorld& errand : steering.TakeErrands())
