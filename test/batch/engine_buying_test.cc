@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::string_view kConf = R"(actions: "enqueue, allocate, backfill, preempt"
+constexpr std::string_view kBuyingConf = R"(actions: "enqueue, allocate, backfill, preempt"
 tiers:
 - plugins:
   - name: priority
@@ -55,7 +55,7 @@ class Rig {
                            return cluster.engine == nullptr ? nullptr : &cluster.engine->world();
                          }});
     cluster.waiting = buyer.get();
-    cluster.Start(kConf, engine);
+    cluster.Start(kBuyingConf, engine);
   }
   void Restart(batch::BuyingOptions options = {}) {
     cluster.Kill();
