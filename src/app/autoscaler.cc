@@ -34,8 +34,17 @@ void Autoscaler::WorkEnded() {
 }
 
 bool Autoscaler::Told(const host::Event& event, TimePoint now) {
-  if (event.kind == host::Event::Kind::kPodWaits) return trigger_.PodSeen(*event.pod, now);
-  return trigger_.Changed(now);
+  using Kind = host::Event::Kind;
+  switch (event.kind) {
+    case Kind::kPodWaits:
+      return trigger_.PodSeen(*event.pod, now);
+    case Kind::kPodGone:
+      return trigger_.PodGone(now);
+    case Kind::kNodesChanged:
+      return trigger_.NodesChanged(now);
+    default:
+      return false;  // of none of our kinds
+  }
 }
 
 Task<host::PassEnd> Autoscaler::Pass(TimePoint began) {

@@ -32,8 +32,7 @@ constexpr Command kCommands[] = {
     {"simulate", "what would the autoscaler do with this cluster dump, and why", RunSimulate},
     {"explain", "why a pod waits or a node stays, asked of a running instance", RunExplain},
     {"rehearse", "play a recorded day again with other flags or groups, and compare", RunRehearse},
-    {"conform", "try somebody else's provider, expander or extender against its contract",
-     RunConform},
+    {"conform", "try somebody else's provider, expander, extender or cloud", RunConform},
     {"validate", "check configuration files, with line numbers", RunValidate},
     {"flags", "", RunFlags},  // for tools/check_docs
 };
@@ -75,9 +74,10 @@ Status CheckRegistries(const Plugins& plugins) {
   return Status::Ok();
 }
 
-// Started under upstream's name, as its manifests do, the program is the autoscaler.
-bool CalledClusterAutoscaler(std::string_view path) {
-  return path.substr(path.rfind('/') + 1) == "cluster-autoscaler";
+// Started under an upstream's name, as its manifests do, the program is that: the autoscaler, or the
+// batch scheduler.
+bool IsCalled(std::string_view path, std::string_view name) {
+  return path.substr(path.rfind('/') + 1) == name;
 }
 
 // kubectl finds its plug-ins by this name.
@@ -92,8 +92,13 @@ int Main(int argc, char** argv, Plugins& plugins) {
     std::fprintf(stderr, "coppice: %s\n", registered.message().c_str());
     return 1;
   }
-  if (argc > 0 && CalledClusterAutoscaler(argv[0]))
+  if (argc > 0 && IsCalled(argv[0], "cluster-autoscaler"))
     return RunAutoscaler({argv + 1, argv + argc}, plugins);
+  if (argc > 0 && IsCalled(argv[0], "vc-scheduler")) {
+    std::vector<std::string> args = {"--batch"};
+    args.insert(args.end(), argv + 1, argv + argc);
+    return RunAutoscaler(args, plugins);
+  }
   if (argc > 0 && CalledKubectlPlugin(argv[0])) {
     std::vector<std::string> args(argv + 1, argv + argc);
     args.insert(args.begin(), "--from-kubectl");

@@ -146,7 +146,8 @@ TEST_F(ExamplesTest, ValidateAgreesWithTheProvider) {
        "has no 'cpus'"},
       {"sizes", file("127.0.0.1:0", "{name: web, minSize: 3, maxSize: 2, flavor: small-2-4}"),
        "less than minSize"},
-      {"name", file("127.0.0.1:0", "{name: \"a b\", maxSize: 2, flavor: small-2-4}"), "host names"},
+      {"name", file("127.0.0.1:0", "{name: \"a b\", maxSize: 2, flavor: small-2-4, zone: north1}"),
+       "host names"},
       {"quote", "clusterTag: \"a\nnodeGroups: []\n", ":1:13: error: the quote that opens here"},
       {"cloud",
        "cloud: {kind: simulatd}\nnodeGroups: [{name: a, flavor: x, maxSize: 1}]\n"

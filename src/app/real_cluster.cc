@@ -8,16 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "app/autoscaler.h"
 #include "app/dashboard.h"
 #include "app/flag_log.h"
-#include "app/open_node_groups.h"
 #include "app/version.h"
-#include "autoscale/restart_memory.h"
-#include "autoscale/view.h"
 #include "base/keep_forever.h"
-#include "base/on_worker.h"
-#include "cloud/guarded_groups.h"
 #include "grpc/library_log.h"
 #include "host/api_server.h"
 #include "host/dry_run_writer.h"
@@ -32,7 +26,6 @@ namespace {
 
 constexpr size_t kCloudThreads = 8;
 constexpr Duration kLookAround = std::chrono::milliseconds(250);
-constexpr Duration kStatusPoll = std::chrono::milliseconds(20);
 
 // Upstream's: the host's name. Two of ours on one host (tests) need another.
 std::string Identity() {
@@ -46,32 +39,18 @@ std::string Identity() {
 // under way on it, then what that refers to.
 class RealCluster {
  public:
-  RealCluster(autoscale::FlagValues flags, Plugins& plugins, Clock& clock, const Log& log,
-              host::StopLimits limits, DashboardOptions web, std::string record)
-      : flags_(std::move(flags)),
+  RealCluster(RunSettings settings, Plugins& plugins, Clock& clock, const Log& log,
+              host::StopLimits limits, DashboardOptions web)
+      : settings_(std::move(settings)),
         web_(std::move(web)),
-        record_(std::move(record)),
         limits_(limits),
         plugins_(plugins),
         clock_(clock),
         log_(log),
         rng_(SeedFromSystem()),
         workers_(kCloudThreads, 10'000),
-        numbers_(metrics_, flags_),
         health_({flags_.max_inactivity, flags_.max_failing_time, flags_.max_startup_time}, clock),
-        reasons_(log),
-        world_(autoscale::ViewOf(flags_.options)),
-        autoscaler_({.flags = flags_,
-                     .world = world_,
-                     .clock = clock,
-                     .log = log,
-                     .numbers = numbers_,
-                     .reasons = reasons_,
-                     .look_again = [this] { turns_->LookAgain(); },
-                     .pass_ended =
-                         [this](auto report, Duration took) {
-                           if (dashboard_) dashboard_->PassEnded(std::move(report), took);
-                         }}),
+        world_(ViewOf(settings_)),
         executor_(std::make_unique<Executor>(clock)) {}
 
   Status Connect() {
@@ -95,15 +74,9 @@ class RealCluster {
                                .rng = rng_,
                                .log = log_,
                                .closed = [this] { return life_->writes_closed(); }});
-    server_->writer().on_eviction = [this](const Status& outcome) {
-      if (outcome.code() != Code::kNotFound) numbers_.Evicted(outcome.ok());
-    };
-    status_writer_ = std::make_unique<host::StatusWriter>(server_->writer(), *executor_, log_,
-                                                          flags_.options.namespace_,
-                                                          flags_.options.status_config_map_name);
     dry_writer_ = std::make_unique<host::DryRunWriter>(server_->writer(), log_);
     turns_ = std::make_unique<host::Turns>(*executor_, world_, health_);
-    turns_->Add(autoscaler_);
+    TakeSeats();
     if (flags_.options.deviations.fuses)
       health_.stale_kinds = [this] { return feed().StaleKinds(MaxViewAge()); };
     TellTurnsOfNews();
@@ -129,8 +102,6 @@ class RealCluster {
  private:
   bool Elects() const { return flags_.leader_elect && !flags_.dry_run; }
   Duration MaxViewAge() const { return flags_.options.deviations.fuse_max_view_age; }
-  bool WritesStatus() const { return flags_.options.write_status_configmap && !flags_.dry_run; }
-  bool Remembers() const { return flags_.options.deviations.survive_restarts; }
   kube::ClusterFeed& feed() { return server_->feed(); }
 
   host::ApiServer::Options ServerOptions() const {
@@ -148,6 +119,34 @@ class RealCluster {
                                          .retry_period = flags_.leader_elect_retry_period};
     }
     return options;
+  }
+
+  void TakeSeats() {
+    seats_ = MakeSeats(
+        settings_,
+        {.flags = flags_,
+         .plugins = plugins_,
+         .world = world_,
+         .clock = clock_,
+         .log = log_,
+         .metrics = metrics_,
+         .executor = *executor_,
+         .workers = workers_,
+         .rng = rng_,
+         .provider_rng = rng_cloud_,
+         .changes = changes_,
+         .server = *server_,
+         .writer = flags_.dry_run ? static_cast<cluster::Writer&>(*dry_writer_) : server_->writer(),
+         .look_again = [this] { turns_->LookAgain(); },
+         .pass_ended =
+             [this](auto report, Duration took) {
+               if (dashboard_) dashboard_->PassEnded(std::move(report), took);
+             }});
+    kinds_.emplace(feed(), world_, [this] { turns_->Tell({host::Event::Kind::kObjectsChanged}); });
+    for (const auto& seat : seats_) {
+      turns_->Add(seat->engine());
+      seat->AddKinds(*kinds_);
+    }
   }
 
   void TellTurnsOfNews() {
@@ -175,7 +174,10 @@ class RealCluster {
                                 if (!flags_.dry_run) executor_->Spawn(server_->events().Run());
                               },
                           .until_read = [this](Deadline by) { return feed().WaitUntilSynced(by); },
-                          .leads = [this] { numbers_.Leads(true); },
+                          .leads =
+                              [this] {
+                                for (const auto& seat : seats_) seat->Leads();
+                              },
                           .assemble = [this] { return Assemble(); },
                           .leave = [this](Deadline flushed) { return Leave(flushed); },
                           .writes_under_way = [this] { return server_->writer().under_way(); }});
@@ -188,12 +190,12 @@ class RealCluster {
                            .not_ready = [this] { return server_->NotReady(MaxViewAge()); },
                            .before_metrics =
                                [this] {
-                                 for (const auto& kind : feed().Ages())
-                                   numbers_.KindAge(kind.kind, kind.age);
+                                 for (const auto& seat : seats_) seat->BeforeMetrics();
                                }});
     pages_->Add("/explain", [this](const net::ServerRequest& request) {
-      return host::PlainText(reasons_.Explain(request.Query("pod"), request.Query("node")));
+      return host::PlainText(ExplainAll(seats_, request));
     });
+    for (const auto& seat : seats_) seat->AddPages(*pages_);
     if (flags_.debugging_snapshot_enabled) {
       pages_->Add("/snapshotz", [this](const net::ServerRequest&) { return dumps_.Answer(); });
     }
@@ -205,19 +207,20 @@ class RealCluster {
   }
 
   Status OpenDashboard() {
-    dashboard_ = TRY(
-        Dashboard::Open({.options = web_,
-                         .flags = flags_,
-                         .plugins = plugins_,
-                         .log = log_,
-                         .decide =
-                             [this](Dashboard::WithWorld errand) {
-                               executor_->Post([this, errand = std::move(errand)] {
-                                 const bool still = guarded_ && world_.snapshot().forks() == 0;
-                                 errand(still ? &world_ : nullptr, guarded_.get(), clock_.Now());
-                               });
-                             },
-                         .health = [this](report::JsonOut& out) { WriteHealth(out); }}));
+    dashboard_ =
+        TRY(Dashboard::Open({.options = web_,
+                             .flags = flags_,
+                             .plugins = plugins_,
+                             .log = log_,
+                             .decide =
+                                 [this](Dashboard::WithWorld errand) {
+                                   executor_->Post([this, errand = std::move(errand)] {
+                                     cloud::NodeGroups* const groups = Groups();
+                                     const bool still = groups && world_.snapshot().forks() == 0;
+                                     errand(still ? &world_ : nullptr, groups, clock_.Now());
+                                   });
+                                 },
+                             .health = [this](report::JsonOut& out) { WriteHealth(out); }}));
     if (!dashboard_) return Status::Ok();
     log_.Info("dashboard", {{"url", dashboard_->url()}});
     executor_->Spawn(ShowOff());
@@ -228,9 +231,18 @@ class RealCluster {
   Task<void> ShowOff() {
     for (;;) {
       co_await executor_->Sleep(kLookAround);
-      if (guarded_ && dashboard_ && world_.snapshot().forks() == 0)
-        dashboard_->LookIfDue(world_, *guarded_, clock_.Now());
+      cloud::NodeGroups* const groups = Groups();
+      if (groups != nullptr && dashboard_ && world_.snapshot().forks() == 0)
+        dashboard_->LookIfDue(world_, *groups, clock_.Now());
     }
+  }
+
+  // Those of the seat that has some; null before they are open.
+  cloud::NodeGroups* Groups() const {
+    for (const auto& seat : seats_) {
+      if (cloud::NodeGroups* const groups = seat->groups(); groups != nullptr) return groups;
+    }
+    return nullptr;
   }
 
   // On the web server's thread.
@@ -247,68 +259,18 @@ class RealCluster {
     out.Close(']');
   }
 
-  Task<Status> OpenProvider() {
-    // Opening a provider may ask it something: not on this thread, which renews the lease.
-    std::optional<Result<std::unique_ptr<cloud::NodeGroups>>> opened;
-    const std::function<void()> open = [this, &opened] {
-      opened = OpenNodeGroups(flags_, plugins_, clock_, rng_cloud_, log_, metrics_);
-    };
-    const Status ran = co_await OnWorker(workers_, *executor_, open);
-    if (!ran.ok()) co_return ran;
-    if (!opened->ok()) co_return opened->status();
-    groups_ = *std::move(*opened);
-    cloud::Gate gate;
-    gate.dry_run = flags_.dry_run;
-    gate.changes = &changes_;
-    if (kube::LeaderLease* lease = server_->lease(); lease != nullptr) {
-      gate.may_change = [lease] { return lease->MayWrite(); };
-      gate.within = [lease](Deadline by) { return lease->Within(by); };
-    }
-    guarded_ = cloud::GuardGroups(*groups_, std::move(gate), log_);
-    co_return Status::Ok();
-  }
-
   Task<Status> Assemble() {
     log_.Info("the view of the cluster is complete",
               {{"nodes", world_.node_count()}, {"pods", world_.pod_count()}});
-    const Status open = co_await OpenProvider();
-    if (!open.ok()) co_return open;
-    executor_->Spawn(rehearse::Record(record_, world_, *guarded_, *executor_, workers_, log_));
-    cluster::Writer& writer =
-        flags_.dry_run ? static_cast<cluster::Writer&>(*dry_writer_) : server_->writer();
-    auto assembly =
-        autoscale::Assembly::Create({.flags = flags_,
-                                     .plugins = plugins_,
-                                     .world = world_,
-                                     .writer = writer,
-                                     .executor = *executor_,
-                                     .workers = workers_,
-                                     .rng = rng_,
-                                     .log = log_,
-                                     .metrics = metrics_,
-                                     .groups = *guarded_,
-                                     .view_age = [this] { return feed().view_age(); },
-                                     .oldest_kind = [this] { return feed().oldest_kind(); },
-                                     .wake = [this] { autoscaler_.WorkEnded(); }});
-    if (!assembly.ok()) co_return assembly.status();
-    autoscaler_.Open({.assembly = *std::move(assembly),
-                      .groups = *guarded_,
-                      .feed = &feed(),
-                      .status = WritesStatus() ? status_writer_.get() : nullptr});
-    co_await Recall();
-    autoscaler_.TellStart();
+    for (const auto& seat : seats_) {
+      const Status open = co_await seat->Open();
+      if (!open.ok()) co_return open;
+      if (cloud::NodeGroups* groups = seat->groups(); groups != nullptr) {
+        executor_->Spawn(
+            rehearse::Record(settings_.record, world_, *groups, *executor_, workers_, log_));
+      }
+    }
     co_return Status::Ok();
-  }
-
-  // What the process before this one has left. Without it everything starts anew, as upstream does.
-  Task<void> Recall() {
-    if (!Remembers() || !flags_.options.write_status_configmap) co_return;
-    const auto left = co_await server_->writer().ReadAnnotation(
-        flags_.options.namespace_, flags_.options.status_config_map_name,
-        autoscale::kMemoryAnnotation);
-    if (!left.ok())
-      log_.Warning("what the last process left could not be read", {{"error", left.status()}});
-    if (left.ok() && !left->empty()) autoscaler_.Recall(*left);
   }
 
   // SIGHUP. What names the groups and machines is looked at by each refresh, certificates of gRPC
@@ -322,16 +284,7 @@ class RealCluster {
 
   Task<void> Leave(Deadline flushed) {
     co_await server_->events().Flush(flushed);
-    if (Remembers()) autoscaler_.TellEnd(changes_.refused() == 0);
-    while (status_writer_->writing() && !flushed.Passed(clock_))
-      co_await executor_->Sleep(kStatusPoll);
-    // As upstream, unless the next process is to find what we know.
-    if (WritesStatus() && !Remembers()) {
-      const Status deleted = co_await server_->writer().DeleteConfigMap(
-          flags_.options.namespace_, flags_.options.status_config_map_name);
-      if (!deleted.ok())
-        log_.Warning("the status ConfigMap could not be deleted", {{"error", deleted}});
-    }
+    for (const auto& seat : seats_) co_await seat->Leave(flushed);
   }
 
   // Calls on the workers use the provider, the lease and the engine, all of which go now. One that
@@ -343,9 +296,9 @@ class RealCluster {
     std::_Exit(life_->exit_code());
   }
 
-  const autoscale::FlagValues flags_;
+  const RunSettings settings_;
+  const autoscale::FlagValues& flags_ = settings_.flags;
   const DashboardOptions web_;
-  const std::string record_;
   const host::ConnectionFlags connection_{flags_.kubeconfig, flags_.kubernetes};
   const host::StopLimits limits_;
   Plugins& plugins_;
@@ -356,18 +309,14 @@ class RealCluster {
   Metrics metrics_;
   ChangesUnderWay changes_;
   Pool workers_;
-  autoscale::AutoscalerMetrics numbers_;
   host::HealthCheck health_;
-  autoscale::Reasons reasons_;
   cluster::World world_;
   whatif::ClusterDumps dumps_{
       world_, [this](std::function<void()> work) { executor_->Post(std::move(work)); }};
   std::unique_ptr<host::ApiServer> server_;
-  std::unique_ptr<host::StatusWriter> status_writer_;
   std::unique_ptr<host::DryRunWriter> dry_writer_;
-  std::unique_ptr<cloud::NodeGroups> groups_;
-  std::unique_ptr<cloud::NodeGroups> guarded_;
-  Autoscaler autoscaler_;
+  std::vector<std::unique_ptr<EngineSeat>> seats_;
+  std::optional<EngineKinds> kinds_;
   std::unique_ptr<host::Turns> turns_;
   std::optional<host::KubeLease> lease_;
   std::unique_ptr<host::Life> life_;
@@ -380,14 +329,14 @@ class RealCluster {
 
 }  // namespace
 
-int RunOnRealCluster(const autoscale::FlagValues& flags, Plugins& plugins, host::StopLimits limits,
-                     const DashboardOptions& web, const std::string& record) {
+int RunOnRealCluster(const RunSettings& settings, Plugins& plugins, host::StopLimits limits,
+                     const DashboardOptions& web) {
   const host::StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   // Never destroyed: threads of the gRPC library may still log while the process ends.
   SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
-  const Log& log = KeepForever(std::make_unique<Log>(LogFrom(flags, clock)));
+  const Log& log = KeepForever(std::make_unique<Log>(LogFrom(settings.flags, clock)));
   grpc::RouteLibraryLog(log);
-  RealCluster cluster(flags, plugins, clock, log, limits, web, record);
+  RealCluster cluster(settings, plugins, clock, log, limits, web);
   if (const Status connected = cluster.Connect(); !connected.ok()) {
     log.Error("the autoscaler cannot start", {{"error", connected}});
     return 1;

@@ -32,7 +32,8 @@ LoopTrigger::LoopTrigger(const FlagValues& flags)
       quiet_(flags.options.deviations.new_pod_quiet),
       longest_wait_(flags.options.deviations.new_pod_wait),
       bypassed_(flags.options.bypassed_scheduler_names),
-      hasty_(kMostHasty) {}
+      pods_{.hasty = kMostHasty},
+      nodes_{.hasty = kMostHasty} {}
 
 bool LoopTrigger::PodSeen(const model::Pod& pod, TimePoint now) {
   if (!frequent_) return false;
@@ -55,13 +56,24 @@ bool LoopTrigger::PodSeen(const model::Pod& pod, TimePoint now) {
   return true;
 }
 
-bool LoopTrigger::Changed(TimePoint now) {
-  if (!wakes_) return false;
-  last_change_ = now;
-  if (changed_) return false;
-  changed_ = now;
+bool LoopTrigger::Changes::Note(TimePoint now) {
+  last = now;
+  if (first) return false;
+  first = now;
   return true;
 }
+
+void LoopTrigger::Changes::SeenBy(const LastPass& pass, double regained) {
+  if (first && *first <= pass.began) {
+    hasty -= 1;
+    first = last > pass.began ? std::optional(last) : std::nullopt;
+  }
+  hasty = std::clamp(hasty + regained, 0.0, kMostHasty);
+}
+
+bool LoopTrigger::PodGone(TimePoint now) { return wakes_ && pods_.Note(now); }
+
+bool LoopTrigger::NodesChanged(TimePoint now) { return wakes_ && nodes_.Note(now); }
 
 bool LoopTrigger::Ended(TimePoint now) {
   if (!wakes_) return false;
@@ -79,16 +91,14 @@ void LoopTrigger::PassEnded(const LastPass& pass) {
     first_nudge_ = last_nudge_ > pass.began ? std::optional(last_nudge_) : std::nullopt;
   }
   if (ended_ && *ended_ <= pass.began) ended_.reset();
-  if (changed_ && *changed_ <= pass.began) {
-    hasty_ -= 1;
-    changed_ = last_change_ > pass.began ? std::optional(last_change_) : std::nullopt;
-  }
+  double regained = 0;
   if (last_ && scan_interval_ > Duration::zero()) {
     const std::chrono::duration<double> passed = pass.ended - last_->ended;
     const std::chrono::duration<double> interval = scan_interval_;
-    hasty_ += 2 * passed.count() / interval.count();
+    regained = 2 * passed.count() / interval.count();
   }
-  hasty_ = std::clamp(hasty_, 0.0, kMostHasty);
+  pods_.SeenBy(pass, regained);
+  nodes_.SeenBy(pass, regained);
   last_ = pass;
 }
 
@@ -110,11 +120,14 @@ report::CallAgain LoopTrigger::Next() const {
   if (!wakes_) return next;
   if (last_->call_again) hasten(last_->call_again->at, last_->call_again->why);
   if (ended_) hasten(*ended_, "what was under way has ended");
-  if (changed_ && hasty_ >= 1) {
-    const Duration pause =
-        std::max<Duration>(kBetweenHasty, kPauseOfPass * (last_->ended - last_->began));
-    hasten(std::max(*changed_ + quiet_, last_->ended + pause), "pods went or nodes changed");
-  }
+  const Duration pause =
+      std::max<Duration>(kBetweenHasty, kPauseOfPass * (last_->ended - last_->began));
+  const auto follow = [&](const Changes& changes, std::string_view why) {
+    if (changes.first && changes.hasty >= 1)
+      hasten(std::max(*changes.first + quiet_, last_->ended + pause), why);
+  };
+  follow(pods_, "pods went");
+  follow(nodes_, "nodes changed");
   return next;
 }
 

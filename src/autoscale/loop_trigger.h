@@ -5,7 +5,8 @@
 //   hundred is one decision; the last pass has said when it wants to be called again
 //   (PassReport::call_again); something that went on after its pass has ended: at once; pods that
 //   went, nodes that came or changed: soon. Such passes are few in a row, for each asks the cloud:
-//   in a cluster where pods come and go all the time they would be every pass there is.
+//   in a cluster where pods come and go all the time they would be every pass there is. Pods and
+//   nodes each have their own few: the nodes of a burst must not use up those for its end.
 //
 // With --wake-when-due=false only upstream's rule and the first of these are left.
 //
@@ -27,12 +28,12 @@ class LoopTrigger {
  public:
   explicit LoopTrigger(const FlagValues& flags);
 
-  // True if it is news that hastens the next pass, all three.
+  // True if it is news that hastens the next pass, all four.
   //
   // A pod without a node was seen.
   bool PodSeen(const model::Pod& pod, TimePoint now);
-  // A pod went, or a node came, went or changed.
-  bool Changed(TimePoint now);
+  bool PodGone(TimePoint now);
+  bool NodesChanged(TimePoint now);
   // What a pass left under way has ended.
   bool Ended(TimePoint now);
 
@@ -66,9 +67,17 @@ class LoopTrigger {
   TimePoint last_nudge_;
   std::unordered_set<std::string> nudged_;  // uid and transition: each hastens once
   std::optional<TimePoint> ended_;          // since the last pass began: the last one that did
-  std::optional<TimePoint> changed_;        // the first change that no pass has seen
-  TimePoint last_change_;
-  double hasty_ = 0;  // passes that changes may still hasten, as of `last_->ended`
+  // Changes of one sort.
+  struct Changes {
+    std::optional<TimePoint> first;  // that no pass has seen
+    TimePoint last;
+    double hasty = 0;  // passes that they may still hasten, as of `last_->ended`
+
+    bool Note(TimePoint now);
+    void SeenBy(const LastPass& pass, double regained);
+  };
+  Changes pods_;
+  Changes nodes_;
 };
 
 }  // namespace coppice::autoscale

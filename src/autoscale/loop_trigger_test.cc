@@ -142,8 +142,8 @@ TEST(LoopTriggerTest, ChangesHastenAFewPassesInARow) {
   LoopTrigger trigger = rig.Make();
   trigger.PassEnded(rig.Idle(rig.start));
   const TimePoint t = rig.start + seconds(4);
-  EXPECT_TRUE(trigger.Changed(t));
-  EXPECT_FALSE(trigger.Changed(t + milliseconds(20)));  // the pass is on its way
+  EXPECT_TRUE(trigger.PodGone(t));
+  EXPECT_FALSE(trigger.PodGone(t + milliseconds(20)));  // the pass is on its way
   EXPECT_EQ(trigger.Due(), t + milliseconds(100));
   // Pods that go all the time: eight passes half a second apart, then it is the scan interval's
   // turn.
@@ -151,12 +151,29 @@ TEST(LoopTriggerTest, ChangesHastenAFewPassesInARow) {
   std::vector<Duration> apart;
   for (int i = 0; i < 12; ++i) {
     trigger.PassEnded(rig.Idle(now));
-    trigger.Changed(now + milliseconds(11));
+    trigger.PodGone(now + milliseconds(11));
     apart.push_back(trigger.Due() - now);
     now = trigger.Due();
   }
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(apart[i], milliseconds(510)) << i;
   EXPECT_EQ(apart[8], milliseconds(10) + seconds(10));
+}
+
+// A Deployment of a hundred comes and soon after goes: its nodes have hastened many passes, and
+// its pods hasten theirs all the same.
+TEST(LoopTriggerTest, NodesDoNotUseUpThePassesOfPods) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  TimePoint now = rig.start;
+  for (int i = 0; i < 9; ++i) {
+    trigger.PassEnded(rig.Idle(now));
+    trigger.NodesChanged(now + milliseconds(11));
+    now = trigger.Due();
+  }
+  EXPECT_EQ(now, rig.start + 8 * milliseconds(510) + milliseconds(10) + seconds(10));
+  const TimePoint gone = rig.start + 8 * milliseconds(510) + seconds(1);
+  EXPECT_TRUE(trigger.PodGone(gone));
+  EXPECT_EQ(trigger.Due(), gone + milliseconds(100));
 }
 
 TEST(LoopTriggerTest, ASlowPassLeavesRoomForOthers) {
@@ -165,7 +182,7 @@ TEST(LoopTriggerTest, ASlowPassLeavesRoomForOthers) {
   auto pass = rig.Idle(rig.start);
   pass.ended = pass.began + milliseconds(200);
   trigger.PassEnded(pass);
-  trigger.Changed(pass.ended);
+  trigger.PodGone(pass.ended);
   EXPECT_EQ(trigger.Due(), pass.ended + seconds(2));
 }
 

@@ -11,7 +11,6 @@ namespace {
 class NodeListTest : public testing::Test {
  protected:
   NodeListTest() {
-    options_.startup_taint = {"cni"};
     groups_.Add({.info = {.id = "web"}});
     groups_.Map("a", "web");
   }
@@ -28,7 +27,12 @@ class NodeListTest : public testing::Test {
     return list_.nodes()[0];
   }
 
-  Options options_;
+  static Options WithStartupTaint() {
+    Options options;
+    options.startup_taint = {"cni"};
+    return options;
+  }
+  const Options options_ = WithStartupTaint();  // the list reads it when it is made
   cluster::World world_;
   cloud::FakeNodeGroups groups_;
   Owners owners_{options_, groups_, world_};

@@ -175,6 +175,38 @@ Status StoredObjects::Delete(const ObjectName& object) {
   return Status::Ok();
 }
 
+Result<std::string> StoredObjects::Put(ObjectName object, std::string_view json) {
+  Json wanted = TRY(ParseObject(json));
+  const auto ask = std::exchange(before, nullptr);  // the scene is set, whoever else is refused
+  if (!objects_.contains(KeyOf(object))) {
+    const auto created = Create(object, json);
+    before = ask;
+    if (!created.ok() || !wanted.contains("status")) return created;
+  }
+  before = ask;
+  const Json now = Json::parse(objects_.at(KeyOf(object)));
+  const Json& known = now.at("metadata");
+  for (const char* key : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"}) {
+    if (known.contains(key)) wanted["metadata"][key] = known.at(key);
+  }
+  wanted["apiVersion"] = object.api_version;
+  wanted["metadata"]["generation"] =
+      known.value("generation", int64_t{1}) +
+      (wanted.value("spec", Json()) == now.value("spec", Json()) ? 0 : 1);
+  wanted["metadata"]["resourceVersion"] = NextVersion();
+  const std::string& stored = objects_[KeyOf(object)] = Dump(wanted);
+  Tell(object, &stored);
+  return stored;
+}
+
+void StoredObjects::Load(const ObjectName& object, std::string json) {
+  if (json.empty()) {
+    objects_.erase(KeyOf(object));
+  } else {
+    objects_[KeyOf(object)] = std::move(json);
+  }
+}
+
 std::vector<std::string> StoredObjects::List(std::string_view api_version,
                                              std::string_view resource) const {
   std::vector<std::string> all;

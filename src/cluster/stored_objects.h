@@ -36,6 +36,12 @@ class StoredObjects final : public ObjectWriter {
   Task<Status> DeleteObject(ObjectName object) override;
   Task<Result<std::string>> ObjectNow(ObjectName object) override;
 
+  // Creates it, or replaces the whole of it but for what names it. A status comes along, unless it
+  // is new and has none. For whoever sets a scene; nobody is asked (`before`).
+  Result<std::string> Put(ObjectName object, std::string_view json);
+  // Stores it as it is and tells nobody: for who keeps such objects elsewhere. "" takes it out.
+  void Load(const ObjectName& object, std::string json);
+
   // Everything of a kind, by namespace and name.
   std::vector<std::string> List(std::string_view api_version, std::string_view resource) const;
 

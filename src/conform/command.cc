@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/flag_set.h"
+#include "base/rng.h"
 #include "base/strings.h"
+#include "conform/cloud.h"
 #include "conform/expander.h"
 #include "conform/extender.h"
 #include "conform/provider.h"
@@ -24,11 +26,12 @@ constexpr std::string_view kUsage =
     R"(coppice conform provider ADDRESS [flags]   somebody's externalgrpc provider
 coppice conform expander ADDRESS [flags]   somebody's gRPC expander
 coppice conform extender URL     [flags]   somebody's HTTP extender of the batch scheduler
+coppice conform cloud ADDRESS    [flags]   somebody's cloud (proto/cloud.proto)
 
 Plays the contract against the server, with what real clients bring along: deadlines, repeats,
 unknown ids, calls at once, fields of both eras. Says of each rule whether it passed, failed or does
 not apply, why, and where it is written. Never deletes what it did not create; orders nothing unless
---grow names a group. Exit code: 0 no rule failed, 1 one did, 2 it could not be tried.
+--grow names a group (of a cloud: a flavor). Exit code: 0 no rule failed, 1 one did, 2 it could not be tried.
 docs/conform.md has every rule.
 
 )";
@@ -67,11 +70,14 @@ void AddFlags(FlagSet& flags, Command& command, std::vector<std::string>& words)
   flags.Group("What is tried");
   flags.AddList("skip", command.skip, "rules to leave out");
   flags.AddString("grow", command.grow,
-                  "provider: may order machines in this group; they are deleted again");
+                  "provider: may order machines in this group; cloud: of this flavor; they are "
+                  "deleted again");
+  flags.AddString("zone", command.zone, "cloud: where to order it");
+  flags.AddString("image", command.image, "cloud: with which image");
   flags.AddNumber("at-most", command.at_most,
                   "provider: machines that a server which refuses nothing would order");
   flags.AddDuration("patience", command.patience, kSomeTime,
-                    "provider: how long a machine may take to be up or gone");
+                    "provider, cloud: how long a machine may take to be up or gone");
   flags.Add("verb", "list", "", "extender: VERB=PATH, if not the verb's own name; empty: not there",
             [&command](std::string_view value) { return AddVerb(command.verbs, value); });
   flags.Group("Output");
@@ -93,8 +99,15 @@ Status CheckTogether(const Command& command) {
     return InvalidArgument("--cert and --key belong together");
   }
   const bool provider = command.contract == "provider";
-  if (!provider && (!command.grow.empty() || !command.cloud_config.empty())) {
-    return InvalidArgument("--grow and --cloud-config are of providers");
+  const bool cloud = command.contract == "cloud";
+  if (!provider && !cloud && !command.grow.empty()) {
+    return InvalidArgument("--grow is of providers and clouds");
+  }
+  if (!provider && !command.cloud_config.empty()) {
+    return InvalidArgument("--cloud-config is of providers");
+  }
+  if (!cloud && (!command.zone.empty() || !command.image.empty())) {
+    return InvalidArgument("--zone and --image are of clouds");
   }
   if (command.contract != "extender" && (!command.verbs.empty() || !command.token_file.empty())) {
     return InvalidArgument("--verb and --token-file are of extenders");
@@ -171,7 +184,8 @@ Result<std::vector<RuleText>> RulesOf(const std::string& contract) {
   if (contract == "provider") return ProviderRules();
   if (contract == "expander") return ExpanderRules();
   if (contract == "extender") return ExtenderRules();
-  return InvalidArgument("what is tried is a provider, an expander or an extender" +
+  if (contract == "cloud") return CloudRules();
+  return InvalidArgument("what is tried is a provider, an expander, an extender or a cloud" +
                          (contract.empty() ? "" : ", not '" + contract + "'"));
 }
 
@@ -208,6 +222,17 @@ Result<Report> Run(const Command& command, Clock& clock, const Log& log,
     ExpanderOptions options{.play = play};
     if (command.timeout) options.timeout = *command.timeout;
     return TryExpander(options, transport, clock);
+  }
+  if (command.contract == "cloud") {
+    // The tag of this run alone: two at once must not delete each other's machines.
+    CloudOptions options{.play = play,
+                         .flavor = command.grow,
+                         .zone = command.zone,
+                         .image = command.image,
+                         .run = fmt::format("run-{:x}", SeedFromSystem()),
+                         .patience = command.patience};
+    if (command.timeout) options.timeout = *command.timeout;
+    return TryCloud(options, transport, clock);
   }
   ProviderOptions options{
       .play = play, .grow = command.grow, .at_most = command.at_most, .patience = command.patience};

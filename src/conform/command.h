@@ -16,7 +16,7 @@
 namespace coppice::conform {
 
 struct Command {
-  std::string contract;  // provider, expander or extender
+  std::string contract;  // provider, expander, extender or cloud
   std::string address;   // host:port or unix:/path; a URL for an extender
   // Who may have signed the server's certificate, and what is shown to it. As the autoscaler's
   // clients have it: with a bundle alone only the server is verified, with all three both are.
@@ -29,6 +29,8 @@ struct Command {
   bool plaintext = false;                       // allow no TLS to another machine
   std::optional<Duration> timeout;              // of a call; unset: as the contract's client has it
   std::string grow;                             // provider
+  std::string zone;                             // cloud
+  std::string image;                            // cloud
   int at_most = 5;                              // provider
   Duration patience = std::chrono::minutes(3);  // provider
   std::map<std::string, std::string> verbs;     // extender

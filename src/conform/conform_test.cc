@@ -44,7 +44,7 @@ bool HasHeading(const std::string& text, const std::string& anchor) {
 
 TEST(ConformDocsTest, EveryRuleIsInTheDocumentationAndItsSectionExists) {
   const std::string page = ReadFile("docs/conform.md");
-  for (const char* contract : {"provider", "expander", "extender"}) {
+  for (const char* contract : {"provider", "expander", "extender", "cloud"}) {
     const auto rules = MUST(RulesOf(contract));
     EXPECT_FALSE(rules.empty());
     for (const RuleText& rule : rules) {
@@ -111,13 +111,13 @@ TEST(ConformCommandTest, RefusesWithASentence) {
     EXPECT_FALSE(command.ok());
     return command.status().message();
   };
-  EXPECT_THAT(refused({}), HasSubstr("a provider, an expander or an extender"));
+  EXPECT_THAT(refused({}), HasSubstr("an extender or a cloud"));
   EXPECT_THAT(refused({"cluster", "x"}), HasSubstr("'cluster'"));
   EXPECT_THAT(refused({"provider"}), HasSubstr("where is the provider?"));
   EXPECT_THAT(refused({"provider", "x:1", "--gruw=a"}), HasSubstr("--grow"));
   EXPECT_THAT(refused({"provider", "x:1", "--skip=nothing"}), HasSubstr("no rule nothing"));
   EXPECT_THAT(refused({"provider", "x:1", "--cert=a"}), HasSubstr("belong together"));
-  EXPECT_THAT(refused({"expander", "x:1", "--grow=a"}), HasSubstr("of providers"));
+  EXPECT_THAT(refused({"expander", "x:1", "--grow=a"}), HasSubstr("of providers and clouds"));
   EXPECT_THAT(refused({"extender", "x:1", "--verb=fly=a"}), HasSubstr("predicate"));
   EXPECT_THAT(refused({"provider", "x:1", "--at-most=-1"}), HasSubstr("--at-most"));
   EXPECT_THAT(refused({"provider", "x:1", "y"}), HasSubstr("one argument too many"));

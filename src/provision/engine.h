@@ -45,7 +45,6 @@ struct NodeClassFacts {
   std::optional<bool> ready;
   std::string reason;
   std::string message;
-  bool register_node = false;  // nobody else makes the Node
 };
 
 // All references outlive the engine.
@@ -65,10 +64,9 @@ struct EngineParts {
   std::function<Duration()> view_age = nullptr;
   // Pods that somebody else buys for (a gang that batch holds). Null: none.
   std::function<bool(const model::Pod&)> not_ours = nullptr;
-  // Classes that are no coppice.dev NodeClass; absent: there is none of that name. Null: classes
-  // of other kinds are taken as ready.
-  std::function<std::optional<NodeClassFacts>(const model::NodeClassReference&)> foreign_class =
-      nullptr;
+  // The class objects that are no coppice.dev NodeClass, of the kinds that the provider supports.
+  // Those of ours are read from the World, and their Secrets through the writer. Null: none.
+  std::function<std::vector<cloud::NodeClassInput>()> foreign_classes = nullptr;
   // Due() may have come nearer without anybody having told: something under way has ended.
   std::function<void()> wake = nullptr;
 };

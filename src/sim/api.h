@@ -1,21 +1,21 @@
 // Api: the Writer of a model: what an engine asks of the API server happens to the Cluster.
-// Evictions obey budgets and grace periods. What is to go wrong is asked from hooks. Objects of
-// other kinds than the model has are kept as they come (cluster/stored_objects.h).
+// Evictions obey budgets and grace periods. What is to go wrong is asked from hooks. What is written
+// as JSON, of any kind, goes through objects.h.
 
 #pragma once
 
 #include <functional>
 #include <string>
 
-#include "cluster/stored_objects.h"
 #include "cluster/writer.h"
 #include "sim/cluster.h"
+#include "sim/objects.h"
 
 namespace coppice::sim {
 
 class Api final : public cluster::Writer {
  public:
-  explicit Api(Cluster& cluster) : objects(cluster.agenda().clock()), cluster_(cluster) {}
+  explicit Api(Cluster& cluster) : objects(cluster), cluster_(cluster) {}
 
   struct Hooks {
     // Not OK: the answer, and nothing happens.
@@ -28,7 +28,7 @@ class Api final : public cluster::Writer {
     std::function<Status(const model::Pod&)> before_bind;
   };
   Hooks hooks;
-  cluster::StoredObjects objects;
+  Objects objects;
 
   Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override;
   Task<Status> Evict(cluster::PodName pod, int64_t grace_period_seconds) override;

@@ -42,16 +42,7 @@ void Cluster::Publish(const Change& change) {
 void Cluster::ListInto(cluster::World& world) const {
   for (const NodePtr& node : objects_.Nodes()) world.UpsertNode(node);
   for (const auto* entry : objects_.Pods()) world.UpsertPod(entry->pod);
-  const auto copy = [&](const auto& objects) {
-    objects.ForEach([&](const auto& object) { world.Upsert(object); });
-  };
-  copy(objects_.objects<model::DaemonSet>());
-  copy(objects_.objects<model::ReplicaSet>());
-  copy(objects_.objects<model::ReplicationController>());
-  copy(objects_.objects<model::StatefulSet>());
-  copy(objects_.objects<model::Job>());
-  copy(objects_.objects<model::PodDisruptionBudget>());
-  copy(objects_.objects<model::ConfigMap>());
+  for (const auto& [type, list] : lists_) list(objects_, world);
 }
 
 int Cluster::Watch(Watcher watcher) {
@@ -65,12 +56,25 @@ void Cluster::UpsertNode(model::Node node) {
   const std::string name = node.metadata.name;
   if (node.metadata.uid.empty()) node.metadata.uid = "node-" + std::to_string(++next_uid_);
   if (!node.metadata.creation_timestamp) node.metadata.creation_timestamp = model::Time{Now()};
+  node.metadata.resource_version = std::to_string(++node_version_);
   const auto shared = std::make_shared<const model::Node>(std::move(node));
   Publish([shared](cluster::World& world) { world.UpsertNode(shared); });
   if (node_changed) node_changed(name);
 }
 
 void Cluster::DeleteNode(const std::string& name) {
+  const NodePtr node = objects_.FindNode(name);
+  if (node == nullptr) return;
+  if (node->metadata.finalizers.empty()) {
+    RemoveNode(name);
+  } else if (!node->metadata.deletion_timestamp) {
+    model::Node marked = *node;
+    marked.metadata.deletion_timestamp = model::Time{Now()};
+    UpsertNode(std::move(marked));
+  }
+}
+
+void Cluster::RemoveNode(const std::string& name) {
   std::vector<PodPtr> stranded;
   for (const auto* entry : objects_.BoundTo(name)) stranded.push_back(entry->pod);
   Publish([name](cluster::World& world) { world.DeleteNode(name); });

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "cluster/world.h"
@@ -47,9 +48,12 @@ class Cluster {
   void Unwatch(int id);
 
   void UpsertNode(model::Node node);
-  void DeleteNode(const std::string& name);  // and the pods on it, as the garbage collector does
+  // And the pods on it, as the garbage collector does. One with finalizers is marked, and stays.
+  void DeleteNode(const std::string& name);
+  void RemoveNode(const std::string& name);  // finalizers or not
   template <class T>
   void Upsert(T object) {
+    List<T>();
     const auto shared = std::make_shared<const T>(std::move(object));
     Publish([shared](cluster::World& world) { world.Upsert(shared); });
   }
@@ -80,16 +84,27 @@ class Cluster {
   void Touch();  // settle at this instant
 
  private:
+  // From now on T is part of what a first list says.
+  template <class T>
+  void List() {
+    const auto list = [](const cluster::World& from, cluster::World& to) {
+      from.objects<T>().ForEach([&](const auto& object) { to.Upsert(object); });
+    };
+    lists_.try_emplace(std::type_index(typeid(T)), list);
+  }
   void Publish(const Change& change);
   void Leaves(const model::Pod& pod);
 
   Agenda& agenda_;
   cluster::World objects_;
+  using ListKind = std::function<void(const cluster::World& from, cluster::World& to)>;
+  std::map<std::type_index, ListKind> lists_;  // each into a store of its own: any order will do
   std::map<int, Watcher> watchers_;
   int next_watcher_ = 0;
   std::vector<std::function<bool()>> acts_;
   bool settling_ = false;
   uint64_t next_uid_ = 0;
+  uint64_t node_version_ = 0;
 };
 
 // Whether a node can run pods: what its Ready condition says.

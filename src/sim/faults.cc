@@ -15,7 +15,7 @@ Faults::Faults(Model& model, FaultRates rates, uint64_t seed)
   model_.cloud.hooks.before_create = [this](const cloud::MachineSpec& spec) -> Status {
     if (away_) return Unavailable("the cloud is not to be reached");
     const auto tag = spec.tags.find(cloud::kGroupTag);
-    const auto out = tag == spec.tags.end() ? sold_out_.end() : sold_out_.find(tag->second);
+    const auto out = sold_out_.find(tag == spec.tags.end() ? spec.flavor : tag->second);
     if (on_ && out != sold_out_.end() && model_.agenda.Now() < out->second)
       return ResourceExhausted("flavor '" + spec.flavor + "' is out of stock");
     return Status::Ok();
@@ -56,6 +56,13 @@ Faults::Faults(Model& model, FaultRates rates, uint64_t seed)
     if (!on_ || !rng_.Chance(rates_.hanging_eviction)) return false;
     Tell(pod.metadata.name + " does not end");
     return true;
+  };
+  model_.api.objects.before = [this](std::string_view verb,
+                                     const cluster::ObjectName& object) -> Status {
+    if (!on_ || !rng_.Chance(rates_.refused_change)) return Status::Ok();
+    Tell("the API server refused: " + std::string(verb) + " " + object.resource + "/" +
+         object.name);
+    return Unavailable("try again later");
   };
   model_.api.hooks.before_change = [this](const std::string& node) -> Status {
     if (!on_ || !rng_.Chance(rates_.refused_change)) return Status::Ok();
@@ -109,10 +116,15 @@ void Faults::Stop() {
 
 void Faults::StockOut() {
   const auto& groups = model_.groups();
-  const std::string& group = groups[rng_.Below(groups.size())].name;
+  std::string what;
+  if (!groups.empty()) {
+    what = groups[rng_.Below(groups.size())].name;
+  } else if (const auto flavors = model_.cloud.Flavors(Deadline::Never()); flavors.ok()) {
+    what = (*flavors)[rng_.Below(flavors->size())].name;
+  }
   const Duration lasts = Between(minutes(5), minutes(60));
-  sold_out_[group] = model_.agenda.Now() + lasts;
-  Tell("group " + group + " is out of stock");
+  sold_out_[what] = model_.agenda.Now() + lasts;
+  Tell((groups.empty() ? "flavor " : "group ") + what + " is out of stock");
 }
 
 void Faults::Outage() {

@@ -24,9 +24,9 @@ struct FaultRates {
   double no_join = 0.01;
   double refused_eviction = 0.05;
   double hanging_eviction = 0.005;
-  double refused_change = 0.01;
-  double stock_outs = 3;  // of one group, 5 to 60 minutes
-  double outages = 2;     // of the cloud's API, 10 seconds to 5 minutes
+  double refused_change = 0.01;  // of nodes and of objects written as JSON
+  double stock_outs = 3;         // of one group, or flavor where there are none, 5 to 60 minutes
+  double outages = 2;            // of the cloud's API, 10 seconds to 5 minutes
   double lost_machines = 2;
   double unready_nodes = 2;  // 1 to 30 minutes
   double stale_views = 2;    // 10 seconds to 6 minutes
@@ -62,7 +62,7 @@ class Faults {
   SeededRng rng_;
   bool on_ = false;
   bool away_ = false;
-  std::map<std::string, TimePoint> sold_out_;  // group: until
+  std::map<std::string, TimePoint> sold_out_;  // group or flavor: until
   size_t count_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cloud/template.h"
+#include "model/node_claim.h"
 
 namespace coppice::sim {
 
@@ -22,6 +23,10 @@ void SetCondition(model::Node& node, bool ready, TimePoint now) {
     node.spec.taints.push_back(
         {.key = kNotReady, .effect = "NoSchedule", .time_added = model::Time{now}});
   }
+}
+
+bool Joins(const cloud::Machine& machine) {
+  return machine.tags.contains(cloud::kGroupTag) || machine.tags.contains(cloud::kPoolTag);
 }
 
 }  // namespace
@@ -60,8 +65,10 @@ void Machines::Look() {
     }
     alive.insert(machine.id);
     if (machine.state == cloud::MachineState::kCreating) on_its_way = true;
+    // It may be taken back by its cloud at any time, without anybody having asked for it.
+    on_its_way = on_its_way || machine.capacity_type == cloud::kSpotCapacity;
     if (machine.state != cloud::MachineState::kRunning || nodes_.contains(machine.id) ||
-        !machine.tags.contains(cloud::kGroupTag) || !joining_.insert(machine.id).second) {
+        !Joins(machine) || !joining_.insert(machine.id).second) {
       continue;
     }
     const std::optional<Duration> wait =
@@ -94,12 +101,34 @@ void Machines::Look() {
   if (on_its_way) LookIn(kLook);
 }
 
+Result<model::Node> Machines::TemplateOf(const cloud::Machine& machine) {
+  if (const auto group = machine.tags.find(cloud::kGroupTag); group != machine.tags.end()) {
+    const auto found = templates_.find(group->second);
+    if (found == templates_.end()) return NotFound("machine " + machine.name + " is of no group");
+    return found->second;
+  }
+  auto flavor = std::ranges::find(flavors_, machine.flavor, &cloud::Flavor::name);
+  if (flavor == flavors_.end()) {
+    flavors_ = TRY(cloud_.Flavors(Deadline::Never()));
+    flavor = std::ranges::find(flavors_, machine.flavor, &cloud::Flavor::name);
+  }
+  if (flavor == flavors_.end()) return NotFound("there is no flavor '" + machine.flavor + "'");
+  cloud::GroupConfig group;
+  group.flavor = machine.flavor;
+  group.zone = machine.zone;
+  model::Node node = TRY(cloud::MakeTemplate(group, *flavor, cloud_.GpuLabel()));
+  node.spec.taints.push_back({.key = model::karpenter::kUnregisteredTaint, .effect = "NoExecute"});
+  return node;
+}
+
 Status Machines::Join(const cloud::Machine& machine, bool ready, TimePoint since) {
-  const auto group = machine.tags.find(cloud::kGroupTag);
-  const auto found =
-      group == machine.tags.end() ? templates_.end() : templates_.find(group->second);
-  if (found == templates_.end()) return NotFound("machine " + machine.name + " is of no group");
-  model::Node node = found->second;
+  // Made by the engine, whose class says that nobody else does.
+  if (machine.tags.contains(cloud::kPoolTag) &&
+      cluster_.objects().FindNode(machine.name) != nullptr) {
+    nodes_[machine.id] = machine.name;
+    return Status::Ok();
+  }
+  model::Node node = TRY(TemplateOf(machine));
   node.metadata.name = machine.name;
   node.metadata.uid.clear();
   node.metadata.creation_timestamp = model::Time{since};

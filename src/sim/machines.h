@@ -1,6 +1,9 @@
 // Machines: what makes nodes out of machines. A machine that runs registers as a Node after a
 // while, not ready at first; one that is gone leaves a Node that stops being ready and is then
 // removed, with its pods. Plays the kubelet and the node controllers of a model.
+//
+// A machine of a node pool registers as its flavor looks, with the taint of one that nobody has
+// taken in yet; what else its claim says is put on the Node by the engine.
 
 #pragma once
 
@@ -48,12 +51,15 @@ class Machines {
 
  private:
   void LookIn(Duration wait);
+  // What it registers as: by its group, or by its flavor if it is a claim's.
+  Result<model::Node> TemplateOf(const cloud::Machine& machine);
   Status Join(const cloud::Machine& machine, bool ready, TimePoint since);
 
   Cluster& cluster_;
   WatchedCloud& cloud_;
   const MachineTimes times_;
   std::map<std::string, model::Node> templates_;    // by group
+  std::vector<cloud::Flavor> flavors_;              // as of the first machine of a pool
   std::map<cloud::ProviderId, std::string> nodes_;  // registered, by machine
   std::set<cloud::ProviderId> joining_;
   std::set<cloud::ProviderId> leaving_;

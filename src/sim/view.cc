@@ -8,6 +8,7 @@ View::View(Cluster& cluster, cluster::World& world) : cluster_(cluster), world_(
     if (frozen_) {
       held_.push_back(change);
     } else {
+      ++heard_;
       change(world_);
     }
   });
@@ -23,6 +24,7 @@ void View::Freeze() {
 
 void View::Thaw() {
   frozen_ = false;
+  heard_ += held_.size();
   for (const Cluster::Change& change : held_) change(world_);
   held_.clear();
 }

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "cluster/world.h"
@@ -20,6 +21,7 @@ class View {
   void Freeze();
   void Thaw();
   bool frozen() const { return frozen_; }
+  uint64_t heard() const { return heard_; }  // how many changes
   // How old the newest thing is that it could have heard.
   Duration age() const { return frozen_ ? cluster_.Now() - since_ : Duration::zero(); }
 
@@ -28,6 +30,7 @@ class View {
   cluster::World& world_;
   int watch_;
   bool frozen_ = false;
+  uint64_t heard_ = 0;
   TimePoint since_;
   std::vector<Cluster::Change> held_;
 };

@@ -53,6 +53,7 @@ class WatchedCloud final : public cloud::Cloud {
   std::map<std::string, std::string> Extra(const cloud::GroupConfig& group) const override {
     return behind_->Extra(group);
   }
+  std::optional<cloud::FlavorGrid> Grid() const override { return behind_->Grid(); }
   std::string GpuLabel() const override { return behind_->GpuLabel(); }
   std::string MetricPrefix() const override { return behind_->MetricPrefix(); }
 

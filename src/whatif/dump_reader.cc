@@ -74,6 +74,9 @@ constexpr KnownKind kKnown[] = {
     Known<model::CsiDriver, &ClusterObjects::csi_drivers>(),
     Known<model::CsiStorageCapacity, &ClusterObjects::storage_capacities>(),
     Known<model::VolumeAttachment, &ClusterObjects::volume_attachments>(),
+    Known<model::NodePool, &ClusterObjects::node_pools>(),
+    Known<model::NodeClaim, &ClusterObjects::node_claims>(),
+    Known<model::NodeClass, &ClusterObjects::node_classes>(),
 };
 
 // A value of the document with everything that is needed to complain about it.
@@ -266,7 +269,7 @@ size_t ClusterObjects::size() const {
          cron_jobs.size() + config_maps.size() + namespaces.size() + services.size() +
          priority_classes.size() + volumes.size() + claims.size() + storage_classes.size() +
          csi_nodes.size() + csi_drivers.size() + storage_capacities.size() +
-         volume_attachments.size();
+         volume_attachments.size() + node_pools.size() + node_claims.size() + node_classes.size();
 }
 
 Status ReadObjects(std::string_view text, const std::string& name, ClusterObjects& into) {

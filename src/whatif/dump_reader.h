@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "model/node_class.h"
+#include "model/node_pool.h"
 #include "model/objects.h"
 
 namespace coppice::whatif {
@@ -44,6 +46,9 @@ struct ClusterObjects {
   Listed<model::CsiDriver> csi_drivers;
   Listed<model::CsiStorageCapacity> storage_capacities;
   Listed<model::VolumeAttachment> volume_attachments;
+  Listed<model::NodePool> node_pools;
+  Listed<model::NodeClaim> node_claims;
+  Listed<model::NodeClass> node_classes;
   std::map<std::string, int> ignored;  // by kind and version: how many were left out
 
   size_t size() const;  // of all that was kept

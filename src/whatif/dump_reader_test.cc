@@ -55,7 +55,7 @@ TEST(DumpReaderTest, ItemsOfAListOfOneKindNeedNotSayWhatTheyAre) {
 TEST(DumpReaderTest, AFileThatEndsEarlyIsSaidTo) {
   EXPECT_THAT(Complaint("{\"kind\": \"List\", \"items\": [{\"kind\": \"No"),
               HasSubstr("the file ends before the object does"));
-  EXPECT_THAT(Complaint("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels"),
+  EXPECT_THAT(Complaint("apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {a: b, c"),
               HasSubstr("was it cut off?"));
 }
 

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 // The cluster of examples/simulate as if it lived: a World, and groups that keep books.
 class LiveTest : public testing::Test {
  protected:
-  LiveTest() : world_({}) {
+  LiveTest() {
     ClusterObjects objects;
     EXPECT_TRUE(ReadObjectsFrom("examples/simulate/cluster.yaml", objects).ok());
     GiveProviderIds(objects);

@@ -4,6 +4,7 @@
 
 #include "autoscale/restart_memory.h"
 #include "autoscale/view.h"
+#include "base/check.h"
 
 namespace coppice::whatif {
 
@@ -18,43 +19,66 @@ ModelHost::~ModelHost() = default;
 Status ModelHost::Restart() {
   process_.reset();
   auto next = std::make_unique<Process>(parts_.seed + static_cast<uint64_t>(++starts_));
-  next->world = std::make_unique<cluster::World>(autoscale::ViewOf(parts_.flags.options));
+  next->world = std::make_unique<cluster::World>(
+      parts_.node_groups ? autoscale::ViewOf(parts_.flags.options) : cluster::WorldOptions{});
   next->view = std::make_unique<sim::View>(parts_.model.cluster, *next->world);
   next->executor = std::make_unique<Executor>(parts_.clock);
-  next->groups = TRY(cloud::CloudNodeGroups::Create(
+  if (parts_.node_groups) TRY(OpenAutoscaler(*next));
+  next->turns =
+      std::make_unique<ModelTurns>(*next->executor, *next->world, *next->view, parts_.model);
+  ModelTurns* turns = next->turns.get();
+  for (const MakeModelEngine& make : parts_.engines) {
+    turns->Add(TRY(make({.model = parts_.model,
+                         .world = *next->world,
+                         .clock = parts_.clock,
+                         .executor = *next->executor,
+                         .workers = workers_,
+                         .rng = next->rng,
+                         .log = parts_.log,
+                         .metrics = parts_.metrics,
+                         .look_again = [turns] { turns->LookAgain(); }})));
+  }
+  turns->Start();
+  process_ = std::move(next);
+  return Status::Ok();
+}
+
+Status ModelHost::OpenAutoscaler(Process& next) {
+  next.groups = TRY(cloud::CloudNodeGroups::Create(
       {.cloud = parts_.model.cloud,
        .workers = workers_,
        .clock = parts_.clock,
-       .rng = next->rng,
+       .rng = next.rng,
        .log = parts_.log,
        .metrics = parts_.metrics},
       {.cluster = sim::kClusterName,
        .audit = parts_.audit ? parts_.audit : [](const cloud::AuditEntry&) {}},
       parts_.model.groups()));
-  sim::View* view = next->view.get();
-  next->assembly = TRY(autoscale::Assembly::Create({.flags = parts_.flags,
-                                                    .plugins = parts_.plugins,
-                                                    .world = *next->world,
-                                                    .writer = parts_.model.api,
-                                                    .executor = *next->executor,
-                                                    .workers = workers_,
-                                                    .rng = next->rng,
-                                                    .log = parts_.log,
-                                                    .metrics = parts_.metrics,
-                                                    .groups = *next->groups,
-                                                    .view_age = [view] { return view->age(); },
-                                                    .wake =
-                                                        [this] {
-                                                          if (on_wake) on_wake();
-                                                        }}));
+  sim::View* view = next.view.get();
+  next.assembly = TRY(autoscale::Assembly::Create({.flags = parts_.flags,
+                                                   .plugins = parts_.plugins,
+                                                   .world = *next.world,
+                                                   .writer = parts_.model.api,
+                                                   .executor = *next.executor,
+                                                   .workers = workers_,
+                                                   .rng = next.rng,
+                                                   .log = parts_.log,
+                                                   .metrics = parts_.metrics,
+                                                   .groups = *next.groups,
+                                                   .view_age = [view] { return view->age(); },
+                                                   .wake =
+                                                       [this] {
+                                                         if (on_wake) on_wake();
+                                                       }}));
   if (const auto memory = autoscale::ParseMemory(left_); memory.ok())
-    next->assembly->engine().Recall(*memory, parts_.clock.Now());
-  process_ = std::move(next);
+    next.assembly->engine().Recall(*memory, parts_.clock.Now());
   return Status::Ok();
 }
 
 std::shared_ptr<const report::PassReport> ModelHost::Pass() {
+  CHECK(parts_.node_groups);
   parts_.model.agenda.RunDue();
+  process_->turns->Notice();
   const auto began = std::chrono::steady_clock::now();
   auto report = process_->executor->BlockOn(engine().Pass(parts_.clock.Now()));
   last_pass_took_ = std::chrono::steady_clock::now() - began;
@@ -65,6 +89,7 @@ std::shared_ptr<const report::PassReport> ModelHost::Pass() {
 void ModelHost::AdvanceTo(TimePoint when, const std::function<bool()>& stop) {
   for (;;) {
     parts_.model.agenda.RunDue();
+    process_->turns->Notice();
     process_->executor->RunUntilIdle();
     // What the engine did just now may be due in the model at once.
     if (const auto next = parts_.model.agenda.next(); next && *next <= parts_.clock.Now()) continue;

@@ -1,6 +1,10 @@
-// ModelHost: the autoscaler's process on a model cluster: the engine as flags and plug-ins assemble
-// it, its node groups on the model's cloud, its view of the model's objects. It can be killed in
-// mid-flight and started again, and then knows what a new process would know.
+// ModelHost: a process on a model cluster: the autoscaler as flags and plug-ins assemble it, with its
+// node groups on the model's cloud; other engines, beside it or instead; their view of the model's
+// objects. It can be killed in mid-flight and started again, and then knows what a new process would
+// know.
+//
+// The autoscaler passes when Pass() is called; the others take turns (model_turns.h) whenever time
+// goes on.
 //
 // Time is a FakeClock that this object moves, event by event, so that a run depends on nothing but
 // its seeds; `pace` may wait before each step for people who want to watch.
@@ -9,12 +13,15 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "autoscale/assembly.h"
 #include "base/fake_clock.h"
 #include "cloud/cloud_node_groups.h"
 #include "sim/model.h"
 #include "sim/view.h"
+#include "whatif/model_engine.h"
+#include "whatif/model_turns.h"
 
 namespace coppice::whatif {
 
@@ -30,6 +37,8 @@ class ModelHost {
     Metrics& metrics;
     std::function<void(TimePoint next)> pace = nullptr;  // before the clock moves to `next`
     cloud::AuditSink audit = nullptr;
+    bool node_groups = true;                    // false: there is no autoscaler, and no Pass()
+    std::vector<MakeModelEngine> engines = {};  // beside it, in the order of their turns
   };
   static Result<std::unique_ptr<ModelHost>> Create(Parts parts);
   ~ModelHost();
@@ -59,11 +68,13 @@ class ModelHost {
     std::unique_ptr<sim::View> view;
     std::unique_ptr<cloud::CloudNodeGroups> groups;
     std::unique_ptr<autoscale::Assembly> assembly;
+    std::unique_ptr<ModelTurns> turns;
     std::unique_ptr<Executor> executor;
     explicit Process(uint64_t seed) : rng(seed) {}
   };
 
   explicit ModelHost(Parts parts) : parts_(std::move(parts)) {}
+  Status OpenAutoscaler(Process& process);
 
   Parts parts_;
   InlineWorkers workers_;  // on a FakeClock nobody may wait for another thread

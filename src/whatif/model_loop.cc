@@ -24,8 +24,8 @@ bool ModelLoop::Noticed() {
   bool news = std::exchange(woken_, false);
   const size_t pods = host_.world().pod_count();
   const uint64_t node_set = host_.world().node_set_version();
-  if (pods < std::exchange(pods_, pods)) news = trigger_.Changed(now) || news;
-  if (node_set != std::exchange(node_set_, node_set)) news = trigger_.Changed(now) || news;
+  if (pods < std::exchange(pods_, pods)) news = trigger_.PodGone(now) || news;
+  if (node_set != std::exchange(node_set_, node_set)) news = trigger_.NodesChanged(now) || news;
   const auto pending = model_.Pending();
   if (pending.size() > std::exchange(pending_, pending.size())) {
     for (const sim::PodPtr& pod : pending) news = trigger_.PodSeen(*pod, now) || news;

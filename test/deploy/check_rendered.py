@@ -70,6 +70,8 @@ def autoscaler():
         expect(argument in command, f"{argument} is not passed")
     expect(container()["livenessProbe"]["httpGet"]["path"] == "/health-check", "probe")
     expect(container()["readinessProbe"]["httpGet"]["path"] == "/readyz", "probe of readiness")
+    expect("--node-pools" not in command and "CustomResourceDefinition" not in by_kind, "node pools that nobody asked for")
+    expect(len(by_kind["ClusterRole"]) == 1, "rights that only node pools need")
     rules = by_kind["ClusterRole"][0]["rules"] + by_kind["Role"][0]["rules"]
     for rule in rules:
         expect("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"], f"a wildcard in {rule}")
@@ -80,7 +82,29 @@ def autoscaler():
     expect(sorted(nodes["verbs"]) == ["get", "list", "update", "watch"], "other rights on nodes")
 
 
-{"coppice-provider": provider, "coppice": autoscaler}[chart]()
+def pools():
+    command = container()["command"]
+    expect("--node-pools" in command, "--node-pools is not passed")
+    environment = {e["name"]: e.get("value") for e in container()["env"]}
+    expect(environment.get("BATCH_MAX_DURATION") == "5s", "Karpenter's settings are lost")
+    kept = [d for d in by_kind.get("CustomResourceDefinition", [])
+            if d["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"]
+    names = sorted(d["metadata"]["name"] for d in kept)
+    expect(names == ["nodeclaims.karpenter.sh", "nodeclasses.coppice.dev", "nodepools.karpenter.sh"],
+           f"definitions that stay when the chart goes: {names}")
+    role = next(r for r in by_kind["ClusterRole"] if r["metadata"]["name"].endswith("-node-pools"))
+    for rule in role["rules"]:
+        expect("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"], f"a wildcard in {rule}")
+        expect("secrets" not in rule["resources"], "every Secret can be read")
+        if {"create", "delete"} & set(rule["verbs"]):
+            expect(set(rule["resources"]) <= {"nodeclaims", "nodes", "pods"}, f"may make or end {rule['resources']}")
+    secrets = [r for role in by_kind["Role"] for r in role["rules"] if r["resources"] == ["secrets"]]
+    expect([(r["resourceNames"], r["verbs"]) for r in secrets] == [(["boot"], ["get"])], "rights on user data")
+    bound = {(b["metadata"].get("namespace"), b["roleRef"]["name"]) for b in by_kind["RoleBinding"]}
+    expect(any(n == "infra" and r.endswith("-user-data-boot") for n, r in bound), "the user data's Role is not bound")
+
+
+{"coppice-provider": provider, "coppice": autoscaler, "coppice-pools": pools}[chart]()
 for problem in problems:
     print(f"{chart}: {problem}", file=sys.stderr)
 print(f"{chart}: {len(objects)} objects rendered, {len(problems)} problems")

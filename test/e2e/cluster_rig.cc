@@ -103,7 +103,8 @@ void ClusterTest::SetUp() {
 
 void ClusterTest::TearDown() {
   if (rig_ == nullptr || cloud_ == nullptr) return;
-  if (HasFailure()) {
+  // COPPICE_E2E_LOG=1: also when all went well.
+  if (HasFailure() || std::getenv("COPPICE_E2E_LOG") != nullptr) {
     std::cerr << rig_->Kubectl({"get", "pods,nodes,pdb", "-n", "default", "-o", "wide"})
               << rig_->Kubectl({"get", "configmap", "cluster-autoscaler-status", "-n",
                                 "kube-system", "-o", "yaml"});

@@ -83,7 +83,8 @@ int RunChild(const std::vector<std::string>& args) {
     std::cerr << flags.status().message() << "\n";
     return 2;
   }
-  return app::RunOnRealCluster(*flags, plugins, {.pass = seconds(3), .calls = seconds(2)});
+  return app::RunOnRealCluster({.flags = *flags}, plugins,
+                               {.pass = seconds(3), .calls = seconds(2)});
 }
 
 class ProcessEndTest : public testing::TestWithParam<const char*> {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "base/strings.h"
 
@@ -16,6 +17,16 @@ double WeightFrom(const std::string& text) {
   const auto [stop, problem] = std::from_chars(text.data(), end, weight);
   if (problem != std::errc() || stop != end || !std::isfinite(weight)) return 1;
   return std::max(weight, 1.0);
+}
+
+// Whoever may annotate a queue may write a path of any length; the tree is walked level by level on
+// the stack. No organisation is as deep as this.
+constexpr size_t kDeepestLevel = 64;
+
+std::vector<std::string> PathOf(const QueueInfo& queue) {
+  std::vector<std::string> path = Split(queue.hierarchy, '/');
+  if (path.size() > kDeepestLevel) path.resize(kDeepestLevel);
+  return path;
 }
 
 }  // namespace
@@ -41,7 +52,7 @@ Hierarchy Hierarchy::Clone() const {
 
 void Hierarchy::Update(const Job& job, const Attributes& attributes,
                        const Resource& total_allocated) {
-  const auto path = Split(job.queue->hierarchy, '/');
+  const auto path = PathOf(*job.queue);
   const auto weights = Split(job.queue->weights, '/');
   Node* node = root_.get();
   for (size_t i = 1; i < path.size(); ++i) {
@@ -103,8 +114,8 @@ void Hierarchy::UpdateNode(Node& node, const Resource& total_allocated) const {
 }
 
 double Hierarchy::Compare(const QueueInfo& l, const QueueInfo& r) const {
-  const auto path_l = Split(l.hierarchy, '/');
-  const auto path_r = Split(r.hierarchy, '/');
+  const auto path_l = PathOf(l);
+  const auto path_r = PathOf(r);
   const Node* left = root_.get();
   const Node* right = root_.get();
   const size_t depth = std::min(path_l.size(), path_r.size());

@@ -12,6 +12,9 @@
 #include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "batch/scheduler_flags.h"
+#include "provision/settings.h"
 
 namespace coppice::app {
 
@@ -23,13 +26,16 @@ struct ModelCommand {
   bool verbose = false;
   std::string record;  // a directory: what happens is written there
   autoscale::FlagValues flags;
+  std::optional<provision::Settings> node_pools;  // absent: node groups alone
+  bool node_groups = true;                        // false: --node-groups=false
+  std::optional<batch::SchedulerFlags> batch;     // --batch
   DashboardOptions web;
 };
 // The autoscaler on a model cluster.
 int RunModel(const ModelCommand& command, Plugins& plugins);
 
-// `coppice run`, and the program under the name cluster-autoscaler: the autoscaler on a model
-// cluster or on a real one. Its flags are those of autoscale/flags.h beside a few of its own.
+// `coppice run`, and the program under the names cluster-autoscaler and vc-scheduler: engines on a
+// model cluster or on a real one. Its flags are those of autoscale/flags.h beside a few of its own.
 int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins);
 // Serves a cloud over externalgrpc until SIGTERM or SIGINT.
 int RunProvider(const std::vector<std::string>& args, Plugins& plugins);
@@ -49,5 +55,8 @@ int RunConform(const std::vector<std::string>& args, Plugins& plugins);
 int RunValidate(const std::vector<std::string>& args, Plugins& plugins);
 // Prints the table of the autoscaler's flags, for people or (--markdown) for docs/flags.md.
 int RunFlags(const std::vector<std::string>& args, Plugins& plugins);
+
+// Its part for node pools; absent: the question is not about them.
+std::optional<int> SimulatePools(const std::vector<std::string>& args, Plugins& plugins);
 
 }  // namespace coppice::app

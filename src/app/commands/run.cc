@@ -1,9 +1,11 @@
 // `coppice run`: the autoscaler. On a model cluster unless something names a real one.
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
+#include "app/open_node_claims.h"
 #include "app/open_node_groups.h"
 #include "app/real_cluster.h"
 #include "autoscale/flags.h"
@@ -54,6 +56,76 @@ void AddWebFlags(FlagSet& set, DashboardOptions& web) {
   set.AddList("web-host", web.hosts, "Further names under which it may be called.");
 }
 
+// What was asked for by name; the settings themselves have been taken before.
+struct Asked {
+  bool pools = false;
+  bool batch = false;
+};
+
+void AddEngineFlags(FlagSet& set, Asked& asked, ModelCommand& command) {
+  set.Group("Which engines");
+  set.AddBool("node-pools", asked.pools,
+              "Karpenter's model (docs/node-pools.md), beside the node groups of the cloud's file "
+              "or, if it has none, instead of them; on a model cluster, too.");
+  set.AddBool("node-groups", command.node_groups, "False: no node groups, with --node-pools.");
+  set.AddBool(
+      "batch", asked.batch,
+      "The batch scheduler on a real cluster (docs/batch.md): beside node groups if a cloud "
+      "provider is named, else alone.");
+}
+
+bool AsksFor(const std::vector<std::string>& args, const std::string& flag) {
+  return std::ranges::any_of(
+      args, [&](const std::string& arg) { return arg == flag || arg == flag + "=true"; });
+}
+
+// Before the other flags are read: what is Karpenter's or Volcano's is taken out.
+Status TakeEngineFlags(std::vector<std::string>& args, ModelCommand& command) {
+  if (AsksFor(args, "--node-pools")) {
+    command.node_pools = TRY(provision::TakeSettings(
+        args, [](const char* name) -> const char* { return std::getenv(name); }));
+  }
+  if (AsksFor(args, "--batch")) command.batch = TRY(batch::TakeSchedulerFlags(args));
+  return Status::Ok();
+}
+
+// Karpenter's settings of the process, where no flag of ours says otherwise.
+void SettleProcess(const provision::Settings& settings, const FlagSet& set,
+                   autoscale::FlagValues& flags) {
+  if (!set.Given("kube-client-qps"))
+    flags.kube_client_qps = settings.kube_client_qps.value_or(provision::kKubeClientQps);
+  if (!set.Given("kube-client-burst"))
+    flags.kube_client_burst = settings.kube_client_burst.value_or(provision::kKubeClientBurst);
+  if (settings.metrics_port && !set.Given("address"))
+    flags.address = ":" + std::to_string(*settings.metrics_port);
+  if (settings.leader_election_name && !set.Given("leader-elect-resource-name"))
+    flags.leader_elect_resource_name = *settings.leader_election_name;
+  if (settings.leader_election_namespace && !set.Given("namespace"))
+    flags.options.namespace_ = *settings.leader_election_namespace;
+  if (settings.disable_leader_election) flags.leader_elect = false;
+  constexpr int kDebugVerbosity = 4;
+  if (settings.log_level == "debug" && !set.Given("v")) flags.log.verbosity = kDebugVerbosity;
+}
+
+// Whether the batch scheduler runs alone: nothing names node groups.
+bool IsAlone(const autoscale::FlagValues& flags) {
+  return flags.cloud_provider.empty() && flags.nodes.empty() &&
+         flags.node_group_auto_discovery.empty();
+}
+
+// What vc-scheduler's own flags say about the process, where nothing else was said.
+void SetForBatch(const batch::SchedulerFlags& batch, autoscale::FlagValues& flags) {
+  const autoscale::FlagValues standard;
+  flags.kube_client_qps = std::max(flags.kube_client_qps, batch.kube_api_qps);
+  flags.kube_client_burst = std::max(flags.kube_client_burst, batch.kube_api_burst);
+  if (!IsAlone(flags)) return;
+  if (flags.address == standard.address) flags.address = batch.listen_address;
+  if (flags.leader_elect_resource_name == standard.leader_elect_resource_name)
+    flags.leader_elect_resource_name = "vc-scheduler";
+  if (flags.options.namespace_ == standard.options.namespace_)
+    flags.options.namespace_ = batch.lock_namespace;
+}
+
 // A real cluster: one is named, or we run inside one.
 bool NamesCluster(const autoscale::FlagValues& flags) {
   return !flags.kubeconfig.empty() || !flags.kubernetes.empty() ||
@@ -61,28 +133,60 @@ bool NamesCluster(const autoscale::FlagValues& flags) {
          (!flags.cloud_provider.empty() && flags.cloud_provider != "simulated");
 }
 
+int OnRealCluster(const ModelCommand& command, Plugins& plugins) {
+  RunSettings settings{.flags = command.flags,
+                       .node_groups = command.node_groups,
+                       .record = command.record,
+                       .node_pools = command.node_pools,
+                       .batch = command.batch};
+  if (settings.batch && IsAlone(settings.flags)) settings.node_groups = false;
+  if (settings.node_pools && settings.node_groups) {
+    const auto groups = HasNodeGroups(command.flags, plugins);
+    if (!groups.ok()) return Failed("run", groups.status());
+    settings.node_groups = *groups;
+  }
+  if (!settings.node_groups && !settings.record.empty())
+    return WrongUsage("run", InvalidArgument("--record: only what happens to node groups is kept"));
+  return RunOnRealCluster(settings, plugins, {}, command.web);
+}
+
 }  // namespace
 
 int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   ModelCommand command;
+  std::vector<std::string> left = args;
+  if (const Status taken = TakeEngineFlags(left, command); !taken.ok())
+    return WrongUsage("run", taken);
+  Asked asked;
   FlagSet flags;
   AddModelFlags(flags, command);
+  AddEngineFlags(flags, asked, command);
   AddWebFlags(flags, command.web);
   autoscale::AddFlags(flags, command.flags);
   const auto check = [&]() -> Status {
     TRY(autoscale::FinishFlags(flags, command.flags));
     TRY(CheckPluginNames(command.flags, plugins));
-    if (NamesCluster(command.flags)) return CheckProviderNames(command.flags, plugins);
+    if (!command.node_groups && !command.node_pools && !command.batch)
+      return InvalidArgument("--node-groups=false without --node-pools leaves nothing to do");
+    if (command.node_pools) SettleProcess(*command.node_pools, flags, command.flags);
+    if (command.batch) SetForBatch(*command.batch, command.flags);
+    if (NamesCluster(command.flags)) {
+      const bool alone = command.batch && IsAlone(command.flags);
+      return alone ? Status::Ok() : CheckProviderNames(command.flags, plugins);
+    }
+    if (command.batch) {
+      return InvalidArgument("--batch schedules on a cluster: name one with --kubeconfig");
+    }
     if (!command.flags.dry_run) return Status::Ok();
     return InvalidArgument(
         "--dry-run: nothing real is touched on a model cluster anyway; name a cluster with "
         "--kubeconfig");
   };
-  const CommandText text{"run", kRunAbout, LinkedIn(plugins)};
-  if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
-  return NamesCluster(command.flags)
-             ? RunOnRealCluster(command.flags, plugins, {}, command.web, command.record)
-             : RunModel(command, plugins);
+  const CommandText text{
+      "run", kRunAbout,
+      LinkedIn(plugins) + provision::SettingsAsHelp() + batch::SchedulerFlagsAsHelp()};
+  if (const auto code = ReadCommandLine(text, flags, left, check)) return *code;
+  return NamesCluster(command.flags) ? OnRealCluster(command, plugins) : RunModel(command, plugins);
 }
 
 }  // namespace coppice::app

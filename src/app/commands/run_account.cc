@@ -1,53 +1,8 @@
 #include "app/commands/run_account.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "base/strings.h"
+#include "app/commands/run_words.h"
 
 namespace coppice::app {
-namespace {
-
-std::string OwnerOf(const model::Pod& pod) {
-  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
-  return owner != nullptr ? owner->name : pod.metadata.name;
-}
-
-// "12 pods of web, 3 of api".
-template <class Pods>
-std::string ByOwner(const Pods& pods) {
-  std::map<std::string, int> counts;
-  for (const auto& pod : pods) ++counts[OwnerOf(*pod)];
-  std::vector<std::pair<int, std::string>> order;
-  for (const auto& [owner, count] : counts) order.emplace_back(count, owner);
-  std::ranges::sort(order, std::greater<>());
-  std::vector<std::string> parts;
-  for (const auto& [count, owner] : order) {
-    if (parts.size() == 4) {
-      parts.push_back(fmt::format("{} more owners", order.size() - 4));
-      break;
-    }
-    parts.push_back(parts.empty()
-                        ? fmt::format("{} pod{} of {}", count, count == 1 ? "" : "s", owner)
-                        : fmt::format("{} of {}", count, owner));
-  }
-  return Join(parts, ", ");
-}
-
-std::string Short(Duration duration) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration).count();
-  if (seconds < 120) return fmt::format("{} s", seconds);
-  if (seconds < 7200) return fmt::format("{} min", (seconds + 30) / 60);
-  return fmt::format("{:.1f} h", static_cast<double>(seconds) / 3600);
-}
-
-double Hours(Duration duration) {
-  return std::chrono::duration<double, std::ratio<3600>>(duration).count();
-}
-
-}  // namespace
-
 RunAccount::RunAccount(sim::Model& model, Print print)
     : model_(model),
       print_(std::move(print)),
@@ -80,12 +35,7 @@ void RunAccount::Line(char mark, const std::string& what, const std::string& why
   }
   EndRepeats();
   last_line_ = std::move(line);
-  const TimePoint now = model_.agenda.Now();
-  const auto day = std::chrono::floor<std::chrono::days>(now);
-  const auto clock = std::chrono::floor<std::chrono::seconds>(now - day).count();
-  print_(fmt::format("day {} {:02}:{:02}:{:02}  {} {:<34} {}",
-                     (day - std::chrono::floor<std::chrono::days>(start_)).count() + 1,
-                     clock / 3600, clock / 60 % 60, clock % 60, mark, what, why));
+  print_(AccountLine(start_, model_.agenda.Now(), mark, what, why));
 }
 
 void RunAccount::Charge() {
@@ -248,6 +198,12 @@ void RunAccount::Table(const report::PassReport& pass) {
   print_("");
 }
 
+double RunAccount::spent() const {
+  double spent = 0;
+  for (const auto& [group, sum] : spent_) spent += sum;
+  return spent;
+}
+
 void RunAccount::Summary(double real_seconds) {
   Charge();
   EndRepeats();
@@ -261,8 +217,7 @@ void RunAccount::Summary(double real_seconds) {
     longest_waiter = pod->metadata.name + ", which still waits";
   }
   const Duration time = model_.agenda.Now() - start_;
-  double spent = 0;
-  for (const auto& [group, sum] : spent_) spent += sum;
+  const double spent = this->spent();
   const double fixed = peak_rate_ * Hours(time);
   print_("");
   print_(fmt::format("Summary of {:.1f} simulated hours ({:.0f} s of yours)", Hours(time),

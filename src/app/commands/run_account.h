@@ -30,6 +30,7 @@ class RunAccount {
   void Charge();
   void Table(const report::PassReport& pass);
   void Summary(double real_seconds);
+  double spent() const;
 
  private:
   void TellScaleUp(const report::ScaleUp& scale_up);

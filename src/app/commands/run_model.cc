@@ -9,6 +9,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/run_account.h"
+#include "app/commands/run_pools.h"
 #include "app/commands/terminal.h"
 #include "app/dashboard.h"
 #include "app/model_steering.h"
@@ -163,13 +164,69 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   return Status::Ok();
 }
 
+Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
+  const bool watched = isatty(STDOUT_FILENO) != 0 || command.speed || command.lasts;
+  const double speed = command.speed.value_or(watched ? kSpeed : kUnwatchedSpeed);
+  const Duration lasts = command.lasts.value_or(watched ? Duration::max() : Duration(kUnwatched));
+  ModelSteering steering(speed);
+  const auto stopped = [] { return interrupted != 0; };
+  const SystemClock real;
+  return PlayPools(command, plugins, real, [&](const Clock& clock) {
+    return Watching{.pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); },
+                    .stop = stopped,
+                    .speed = speed,
+                    .lasts = lasts};
+  });
+}
+
+// The same without a word, and what it cost.
+Result<double> PlayQuietly(const ModelCommand& command, Plugins& plugins, Duration lasts) {
+  FakeClock clock{TimePoint(kStart)};
+  SeededRng rng(command.seed);
+  Metrics metrics;
+  const Log log = Log::Null();
+  const provider::ProviderConfig config = TRY(Configure(command));
+  const provider::OpenCloudContext context{plugins.clouds, clock, rng, log, metrics};
+  auto filters = TRY(fit::Chain::Create(plugins.filters, {}));
+  auto model = TRY(sim::Model::Create({.clock = clock,
+                                       .filters = filters,
+                                       .cloud = TRY(provider::OpenCloud(config, context)),
+                                       .groups = config.groups}));
+  for (const cloud::GroupConfig& group : config.groups) {
+    for (int i = 0; i < group.min_size; ++i)
+      TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
+  }
+  sim::Load load(*model, sim::DefaultLoad(), command.seed);
+  RunAccount account(*model, [](const std::string&) {});
+  const auto host = TRY(whatif::ModelHost::Create({.model = *model,
+                                                   .clock = clock,
+                                                   .plugins = plugins,
+                                                   .flags = command.flags,
+                                                   .seed = command.seed,
+                                                   .log = log,
+                                                   .metrics = metrics}));
+  const TimePoint end = clock.Now() + lasts;
+  load.Start();
+  host->AdvanceTo(clock.Now());
+  whatif::ModelLoop loop(*host, *model, clock, command.flags);
+  while (loop.Next(end) != nullptr) account.Charge();
+  account.Charge();
+  return account.spent();
+}
+
 }  // namespace
+
+double CostOfGroups(const ModelCommand& command, Plugins& plugins, Duration lasts) {
+  const auto cost = PlayQuietly(command, plugins, lasts);
+  return cost.ok() ? *cost : -1;
+}
 
 int RunModel(const ModelCommand& command, Plugins& plugins) {
   interrupted = 0;
   const auto before = std::signal(SIGINT, Interrupt);
   const auto before_term = std::signal(SIGTERM, Interrupt);
-  const Status played = Play(command, plugins);
+  const Status played =
+      command.node_pools ? PlayWithPools(command, plugins) : Play(command, plugins);
   std::signal(SIGINT, before);
   std::signal(SIGTERM, before_term);
   if (played.ok()) return 0;

@@ -25,6 +25,7 @@ constexpr std::string_view kSimulateAbout =
   kubectl get nodes,pods,pdb,ds,rs,sts,jobs,pvc,pv,sc,csinodes -A -o json > dump.json
   coppice simulate --cluster dump.json [--add deployment.yaml] [--remove-node NODE]
 
+Node pools: `coppice simulate --node-pools --help`.
 Every flag of the autoscaler is understood, too (--help-flags shows them): --expander=priority,least-waste
 --scale-down-unneeded-time=5m --nodes=1:10:pool-a ...
 
@@ -81,6 +82,7 @@ std::string IgnoredNote(const std::map<std::string, int>& ignored) {
 }  // namespace
 
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
+  if (const auto code = SimulatePools(args, plugins)) return *code;
   Arguments arguments;
   autoscale::FlagValues values;
   FlagSet flags;

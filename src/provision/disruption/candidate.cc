@@ -25,6 +25,7 @@ std::string WhyNotMachine(const StateNode& state, const Machine& machine) {
   if (!state.initialized()) {
     return state.registered() ? "node isn't initialized" : "node isn't initialized nor registered";
   }
+  if (!machine.held_by.empty()) return "node is held by the engine " + machine.held_by;
   if (machine.nominated) return "node is nominated for a pending pod";
   const std::string* protection =
       AnnotationsOf(state, machine).Find(names::kDoNotDisruptAnnotation);

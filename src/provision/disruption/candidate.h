@@ -55,6 +55,7 @@ struct DisruptionEvent {
   std::optional<size_t> machine;
   std::string pool;
   std::string text;
+  std::string detail = {};  // ours: the numbers behind it
 };
 using DisruptionEvents = std::vector<DisruptionEvent>;
 

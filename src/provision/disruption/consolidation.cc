@@ -41,21 +41,30 @@ std::vector<const Candidate*> InTurns(const std::vector<const Candidate*>& sorte
 
 // Only one candidate is told why; for a set nobody knows whose fault it was.
 void TellSingle(const std::vector<Candidate>& candidates, std::string text,
-                DisruptionEvents& events) {
+                DisruptionEvents& events, std::string detail = "") {
   if (candidates.size() != 1) return;
   events.push_back({.kind = DisruptionEventKind::kUnconsolidatable,
                     .machine = candidates[0].machine,
-                    .text = std::move(text)});
+                    .text = std::move(text),
+                    .detail = std::move(detail)});
+}
+
+std::string PricesText(double cheapest, double price) {
+  if (cheapest == cloud::kNoPrice) return "no replacement can be bought now";
+  return fmt::format("the cheapest replacement costs {:.4g}, this one {:.4g}", cheapest, price);
 }
 
 constexpr char kNothingCheaper[] = "Can't replace with a cheaper node";
 
 }  // namespace
 
-std::string DisruptionRound::KeepCheaper(Replacement& replacement, double price) const {
+std::string DisruptionRound::KeepCheaper(Replacement& replacement, double price,
+                                         double* cheapest) const {
   std::erase_if(replacement.types, [&](const cloud::InstanceType* type) {
-    return !(cloud::WorstLaunchPrice(*type, replacement.requirements, options_.solver.labels) <
-             price);
+    const double costs =
+        cloud::WorstLaunchPrice(*type, replacement.requirements, options_.solver.labels);
+    if (cheapest != nullptr) *cheapest = std::min(*cheapest, costs);
+    return !(costs < price);
   });
   return cloud::SatisfiesMinValues(replacement.types, replacement.requirements).Error();
 }
@@ -71,10 +80,11 @@ std::optional<Command> DisruptionRound::Consolidate(Method method, const Candida
     price += candidate->price;
     all_spot = all_spot && candidate->capacity_type == model::kSpot;
   }
-  const auto none = [&](std::string text) {
-    TellSingle(command.candidates, std::move(text), events);
+  const auto none = [&](std::string text, std::string detail = "") {
+    TellSingle(command.candidates, std::move(text), events, std::move(detail));
     return std::nullopt;
   };
+  double cheapest = cloud::kNoPrice;
   if (outcome.not_asked && options_.solver.upstream_exact) return std::nullopt;
   if (!outcome.trouble.empty()) return none(Sentence(std::move(outcome.trouble)));
   if (outcome.replacements.empty()) return Finished(std::move(command));
@@ -87,10 +97,10 @@ std::optional<Command> DisruptionRound::Consolidate(Method method, const Candida
   if (all_spot && replacement.requirements.Get(model::kCapacityTypeLabel).Has(model::kSpot)) {
     return SpotToSpot(std::move(command), price, events);
   }
-  if (const std::string wrong = KeepCheaper(replacement, price); !wrong.empty()) {
+  if (const std::string wrong = KeepCheaper(replacement, price, &cheapest); !wrong.empty()) {
     return none("Filtering by price: " + wrong);
   }
-  if (replacement.types.empty()) return none(kNothingCheaper);
+  if (replacement.types.empty()) return none(kNothingCheaper, PricesText(cheapest, price));
   // Types were compared by their spot price where they have one. If spot cannot be had, the launch
   // is to fail rather than to end in a dearer machine.
   const auto capacity_type = replacement.requirements.Get(model::kCapacityTypeLabel);
@@ -107,10 +117,11 @@ std::optional<Command> DisruptionRound::Consolidate(Method method, const Candida
 
 std::optional<Command> DisruptionRound::SpotToSpot(Command command, double price,
                                                    DisruptionEvents& events) {
-  const auto none = [&](std::string text) {
-    TellSingle(command.candidates, std::move(text), events);
+  const auto none = [&](std::string text, std::string detail = "") {
+    TellSingle(command.candidates, std::move(text), events, std::move(detail));
     return std::nullopt;
   };
+  double cheapest = cloud::kNoPrice;
   if (!options_.spot_to_spot) {
     return none("SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node");
   }
@@ -121,10 +132,10 @@ std::optional<Command> DisruptionRound::SpotToSpot(Command command, double price
     return !cloud::HasCompatibleOffering(*type, replacement.requirements, options_.solver.labels,
                                          true);
   });
-  if (const std::string wrong = KeepCheaper(replacement, price); !wrong.empty()) {
+  if (const std::string wrong = KeepCheaper(replacement, price, &cheapest); !wrong.empty()) {
     return none("Filtering by price: " + wrong);
   }
-  if (replacement.types.empty()) return none(kNothingCheaper);
+  if (replacement.types.empty()) return none(kNothingCheaper, PricesText(cheapest, price));
   if (command.candidates.size() > 1) return Finished(std::move(command));
   // One of many: else the next look would find the next cheaper one, and so on, each with less
   // capacity behind it and so taken away sooner.

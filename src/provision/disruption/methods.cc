@@ -74,14 +74,28 @@ Simulation& DisruptionRound::simulation() {
   return *simulation_;
 }
 
-MethodAnswer DisruptionRound::Ask(Method method) {
+MethodAnswer DisruptionRound::Wanted(Method method) {
   MethodAnswer answer;
+  std::map<std::string, PoolTotals> totals;
+  Look(method, answer, totals);
+  return answer;
+}
+
+void DisruptionRound::Look(Method method, MethodAnswer& answer,
+                           std::map<std::string, PoolTotals>& totals) {
   CandidateList found =
       FindCandidates(world_, budgets_, ClassOf(method), options_.candidates, answer.events);
   for (Candidate& candidate : found.candidates) {
     if (Wants(method, candidate, answer.events)) answer.candidates.push_back(std::move(candidate));
   }
   answer.budgets = RemainingBudgets(world_, ReasonOf(method), answer.events);
+  totals = std::move(found.totals);
+}
+
+MethodAnswer DisruptionRound::Ask(Method method) {
+  MethodAnswer answer;
+  std::map<std::string, PoolTotals> totals;
+  Look(method, answer, totals);
   if (answer.candidates.empty()) return answer;
   switch (method) {
     case Method::kEmptiness:
@@ -94,10 +108,10 @@ MethodAnswer DisruptionRound::Ask(Method method) {
       Drift(answer);
       break;
     case Method::kMultiNode:
-      MultiNode(answer, found.totals);
+      MultiNode(answer, totals);
       break;
     case Method::kSingleNode:
-      SingleNode(answer, found.totals);
+      SingleNode(answer, totals);
       break;
   }
   return answer;

@@ -69,9 +69,17 @@ class DisruptionRound {
 
   MethodAnswer Ask(Method method);
 
+  // For who checks a command again: the candidates that the method still wants and what its reason's
+  // budgets leave, without a search; and what would have to be bought if these were gone.
+  MethodAnswer Wanted(Method method);
+  SimulationOutcome Without(const std::vector<const Candidate*>& candidates) {
+    return simulation().Without(candidates, Simulation::For::kConsolidation);
+  }
+
  private:
   using Candidates = std::vector<const Candidate*>;
 
+  void Look(Method method, MethodAnswer& answer, std::map<std::string, PoolTotals>& totals);
   bool Wants(Method method, const Candidate& candidate, DisruptionEvents& events) const;
   bool WantsToConsolidate(const Candidate& candidate, DisruptionEvents& events) const;
 
@@ -87,7 +95,8 @@ class DisruptionRound {
                                      DisruptionEvents& events);
   std::optional<Command> SpotToSpot(Command command, double price, DisruptionEvents& events);
   // Leaves the types that surely cost less; what is wrong if minValues does not hold for them.
-  std::string KeepCheaper(Replacement& replacement, double price) const;
+  // `cheapest` is told the price of the cheapest, kept or not.
+  std::string KeepCheaper(Replacement& replacement, double price, double* cheapest = nullptr) const;
   bool LeaveOutSameTypes(Command& command) const;
   Command Finished(Command command) const;
 

@@ -108,6 +108,8 @@ std::vector<Joined> JoinMachines(const DisruptionObjects& objects) {
     }
     joined.machine.nominated = objects.nominated.contains(id);
     joined.machine.queued = objects.queued.contains(id);
+    if (const auto held = objects.held.find(id); held != objects.held.end())
+      joined.machine.held_by = held->second;
     joined.state.marked_for_deletion =
         objects.marked_for_deletion.contains(id) || IsLeavingMachine(joined.state, joined.machine);
     all.push_back(std::move(joined));

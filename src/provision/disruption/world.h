@@ -37,6 +37,7 @@ struct Machine {
   bool nominated = false;    // a pod that waits is expected on it
   bool queued = false;       // somebody is already taking it away
   bool holds_buffer = false;
+  std::string held_by = {};  // another engine, which is taking it away
 };
 
 // Objects as the API has them, of kinds that we support; in any order.
@@ -53,6 +54,7 @@ struct DisruptionObjects {
   std::set<std::string> marked_for_deletion;
   std::set<std::string> nominated;
   std::set<std::string> queued;
+  std::map<std::string, std::string> held;  // by another engine
 };
 
 struct DisruptionWorld {

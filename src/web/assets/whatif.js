@@ -72,11 +72,13 @@ export function whatIfPage(main, store, _, query) {
   grow.addEventListener('change', () => { const row = rows[grow.value]; form.querySelector('#max').value = row ? row.max * 2 : ''; });
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
+    const asked = question(form);
+    if (!Object.keys(asked).length) { place.replaceChildren(h('p', { class: 'verdict', role: 'alert' }, 'The question is empty: change something.')); return; }
     const button = form.querySelector('#ask');
     button.disabled = true;
     place.replaceChildren(h('p', { class: 'verdict soft' }, 'Working it out\u2026'));
     try {
-      let { id, state, answer, error } = await ask('whatif', question(form));
+      let { id, state, answer, error } = await ask('whatif', asked);
       while (!over && state === 'running') {
         await new Promise((done) => setTimeout(done, 150));
         ({ id, state, answer, error } = await ask('whatif?id=' + id));

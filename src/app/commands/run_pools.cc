@@ -1,0 +1,177 @@
+#include "app/commands/run_pools.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "app/commands/pools_account.h"
+#include "app/commands/run_account.h"
+#include "provider/open_cloud.h"
+#include "sim/load.h"
+#include "whatif/model_loop.h"
+#include "whatif/model_pools.h"
+
+namespace coppice::app {
+namespace {
+
+// 06:00 of some Monday, as for node groups: the load is about to rise.
+constexpr auto kPoolsStart = std::chrono::seconds(1'767'592'800);
+// The image of the class changes at lunch.
+constexpr auto kNewImage = std::chrono::hours(6);
+constexpr Duration kTurn = std::chrono::minutes(1);
+
+// The machines of the node groups' model, and spot of each; the cloud takes some of that back.
+constexpr char kPoolsConfig[] = R"(clusterTag: model
+cloud:
+  kind: simulated
+  bootTime: 60s
+  faults: {{bootFailure: 0.02}}
+  spotFactor: 0.35
+  spotLifetime: 12h
+  seed: {}
+)";
+
+Result<provider::ProviderConfig> ConfigurePools(const ModelCommand& command) {
+  yaml::Problems problems;
+  const auto getenv = [](const char* name) -> const char* { return std::getenv(name); };
+  const auto no_files = [](const std::string& path) -> Result<std::string> {
+    return NotFound(path);
+  };
+  auto config =
+      command.flags.cloud_config.empty()
+          ? provider::ParseProviderConfig(fmt::format(kPoolsConfig, command.seed % 1'000'000'000),
+                                          "the model's configuration", getenv, no_files, problems,
+                                          provider::Groups::kOptional)
+          : provider::LoadProviderConfig(command.flags.cloud_config, getenv, problems,
+                                         provider::Groups::kOptional);
+  if (!config.ok()) return config.status();
+  if (config->cloud_kind != "simulated") {
+    return InvalidArgument("a model cluster runs on the simulated cloud only, and " +
+                           command.flags.cloud_config + " says kind: " + config->cloud_kind);
+  }
+  return config;
+}
+
+model::NodeClass ModelClass(const std::string& image) {
+  model::NodeClass made;
+  made.metadata.name = "default";
+  made.spec.image = image;
+  return made;
+}
+
+// Spot first, as far as its limit goes; then whatever there is.
+model::NodePool ModelPool(const std::string& name, int32_t weight, const std::string& way,
+                          const char* cpu_limit) {
+  model::NodePool pool;
+  pool.metadata.name = name;
+  pool.spec.weight = weight;
+  pool.spec.template_.spec.node_class_ref = {
+      .group = cloud::kNodeClassGroup, .kind = cloud::kNodeClassKindName, .name = "default"};
+  pool.spec.template_.spec.requirements = {
+      {.key = std::string(model::kCapacityTypeLabel), .operator_ = "In", .values = {way}},
+      {.key = std::string(model::kArchLabel), .operator_ = "In", .values = {"amd64"}}};
+  pool.spec.disruption.consolidate_after = "5m";
+  pool.spec.disruption.budgets = {{.nodes = "20%"}};
+  if (cpu_limit != nullptr)
+    pool.spec.limits["cpu"] = model::Quantity::FromUnits(std::atoll(cpu_limit));
+  model::FillDefaults(pool);
+  return pool;
+}
+
+Status SetScene(sim::Model& model) {
+  TRY(model.api.objects.Put(ModelClass("image-1")));
+  TRY(model.api.objects.Put(ModelPool("spot", 10, cloud::kSpotCapacity, "64")));
+  TRY(model.api.objects.Put(ModelPool("on-demand", 1, cloud::kOnDemandCapacity, nullptr)));
+  return Status::Ok();
+}
+
+void Introduce(double speed, uint64_t seed) {
+  std::printf(
+      "A model cluster with node pools on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a "
+      "summary.\n  + bought   - taken away   . waits   ! went wrong   * somebody changed "
+      "something\n\n",
+      speed > 0 ? fmt::format("{}x as fast as life", speed).c_str() : "as fast as it goes",
+      static_cast<unsigned long long>(seed));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& real,
+                 const std::function<Watching(const Clock& clock)>& watch) {
+  FakeClock clock{TimePoint(kPoolsStart)};
+  SeededRng rng(command.seed);
+  Metrics metrics;
+  const Log log = command.verbose ? Log::ToStderr(clock, LogLevel::kInfo) : Log::Null();
+  const provider::ProviderConfig config = TRY(ConfigurePools(command));
+  const provider::OpenCloudContext context{plugins.clouds, clock, rng, log, metrics};
+  auto filters = TRY(fit::Chain::Create(plugins.filters, {}));
+  auto model = TRY(sim::Model::Create({.clock = clock,
+                                       .filters = filters,
+                                       .cloud = TRY(provider::OpenCloud(config, context)),
+                                       .groups = config.groups}));
+  TRY(SetScene(*model));
+  for (const cloud::GroupConfig& group : config.groups) {
+    for (int i = 0; i < group.min_size; ++i)
+      TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
+  }
+  sim::Load load(*model, sim::DefaultLoad(), command.seed);
+  const auto print = [](const std::string& line) {
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  };
+  PoolsAccount account(*model, print);
+  std::optional<RunAccount> groups_account;
+  if (!config.groups.empty()) groups_account.emplace(*model, print);
+  const Watching watching = watch(clock);
+  provision::EngineOptions options = command.node_pools->options;
+  const auto host = TRY(whatif::ModelHost::Create(
+      {.model = *model,
+       .clock = clock,
+       .plugins = plugins,
+       .flags = command.flags,
+       .seed = command.seed,
+       .log = log,
+       .metrics = metrics,
+       .pace = watching.pace,
+       .node_groups = !config.groups.empty(),
+       .engines = {whatif::ModelPools(
+           {.engine = options,
+            .filters = &filters,
+            .passed = [&](const report::ProvisionReport& report) { account.Tell(report); }})}}));
+  Introduce(watching.speed, command.seed);
+
+  const TimePoint real_start = real.Now();
+  const TimePoint start = clock.Now();
+  const TimePoint end = Later(start, watching.lasts);
+  TimePoint next_table =
+      command.table > Duration::zero() ? start + command.table : TimePoint::max();
+  model->agenda.At(start + kNewImage, [&] {
+    account.Line('*', "NodeClass default", "gets another image: its machines have drifted");
+    CHECK(model->api.objects.Put(ModelClass("image-2")).ok());
+  });
+  load.Start();
+  host->AdvanceTo(start);
+  std::optional<whatif::ModelLoop> loop;
+  if (!config.groups.empty()) loop.emplace(*host, *model, clock, command.flags);
+  while (clock.Now() < end && !watching.stop()) {
+    if (loop) {
+      const auto pass = loop->Next(end, watching.stop);
+      if (pass != nullptr) groups_account->Tell(*pass);
+    } else {
+      host->AdvanceTo(std::min(end, clock.Now() + kTurn), watching.stop);
+    }
+    if (clock.Now() >= next_table) {
+      account.Table();
+      next_table += command.table;
+    }
+  }
+  const double took = std::chrono::duration<double>(real.Now() - real_start).count();
+  account.Summary(took, config.groups.empty() && command.flags.cloud_config.empty()
+                            ? CostOfGroups(command, plugins, clock.Now() - start)
+                            : -1);
+  return Status::Ok();
+}
+
+}  // namespace coppice::app

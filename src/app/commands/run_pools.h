@@ -1,0 +1,23 @@
+// `coppice run --node-pools` without a cluster: a day with pools on a model one.
+
+#pragma once
+
+#include "app/commands/commands.h"
+
+namespace coppice::app {
+
+// What node groups would have cost with the same seed, load and time; below zero if that could not
+// be played. In run_model.cc.
+double CostOfGroups(const ModelCommand& command, Plugins& plugins, Duration lasts);
+
+// `wait` before the clock moves to the next event; `stop` ends it.
+struct Watching {
+  std::function<void(TimePoint next)> pace;
+  std::function<bool()> stop;
+  double speed = 0;
+  Duration lasts{};
+};
+Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& real,
+                 const std::function<Watching(const Clock& clock)>& watch);
+
+}  // namespace coppice::app

@@ -1,0 +1,33 @@
+// Which engines a process has: what a command line asks for, and their seats.
+
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/engine_seat.h"
+#include "autoscale/flags.h"
+#include "batch/scheduler_flags.h"
+#include "provision/settings.h"
+
+namespace coppice::app {
+
+struct RunSettings {
+  autoscale::FlagValues flags;  // of the process, and of node groups
+  bool node_groups = true;
+  std::string record = {};  // a directory for rehearse/recorder.h; empty: nothing is recorded
+  std::optional<provision::Settings> node_pools = std::nullopt;  // absent: there are none
+  std::optional<batch::SchedulerFlags> batch = std::nullopt;     // absent: nobody schedules
+};
+
+// In the order in which those that are due together take their turns.
+std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
+                                                   const ProcessParts& parts);
+
+// How the World of such a process looks at pods: as the autoscaler does if it is there. An engine
+// that counts others has a World of its own that follows.
+cluster::WorldOptions ViewOf(const RunSettings& settings);
+
+}  // namespace coppice::app

@@ -1,0 +1,154 @@
+#include "app/pools_seat.h"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+
+#include "app/open_node_claims.h"
+#include "base/on_worker.h"
+#include "cloud/guarded_claims.h"
+#include "fit/chain.h"
+#include "model/node_class.h"
+#include "model/node_pool.h"
+#include "report/explain_pools.h"
+#include "whatif/model_pools.h"
+
+namespace coppice::app {
+namespace {
+
+class PoolsSeat final : public EngineSeat {
+ public:
+  PoolsSeat(const ProcessParts& parts, const provision::Settings& settings)
+      : parts_(parts),
+        settings_(settings),
+        turn_([this](const report::ProvisionReport& report) { Tell(report); }) {}
+
+  host::Engine& engine() override { return turn_; }
+
+  void AddKinds(EngineKinds& kinds) override {
+    kinds.Add<model::NodePool>();
+    kinds.Add<model::NodeClaim>();
+    kinds.Add<model::NodeClass>();
+  }
+
+  Task<Status> Open() override {
+    // Opening a provider may ask it something: not on this thread, which renews the lease.
+    std::optional<Result<std::unique_ptr<OpenedClaims>>> opened;
+    const std::function<void()> open = [this, &opened] {
+      opened = OpenNodeClaims(parts_.flags, parts_.plugins, parts_.clock, parts_.provider_rng,
+                              parts_.log, parts_.metrics, parts_.CloudGate());
+    };
+    const Status ran = co_await OnWorker(parts_.workers, parts_.executor, open);
+    if (!ran.ok()) co_return ran;
+    if (!opened->ok()) co_return opened->status();
+    opened_ = *std::move(*opened);
+    guarded_ = cloud::GuardClaims(opened_->claims(), parts_.CloudGate(), parts_.log);
+    CO_TRY(filters_, MakeFilters());
+    kube::ClusterFeed& feed = parts_.server.feed();
+    engine_ = std::make_unique<provision::Engine>(
+        provision::EngineParts{.options = settings_.options,
+                               .world = parts_.world,
+                               .writer = parts_.writer,
+                               .claims = *guarded_,
+                               .executor = parts_.executor,
+                               .workers = parts_.workers,
+                               .rng = parts_.rng,
+                               .log = parts_.log,
+                               .metrics = parts_.metrics,
+                               .filters = filters_.get(),
+                               .view_age = [&feed] { return feed.view_age(); },
+                               .wake = parts_.look_again});
+    turn_.Open(*engine_);
+    TellStart();
+    co_return Status::Ok();
+  }
+
+  std::optional<Result<std::string>> Explain(const net::ServerRequest& request) override {
+    const std::shared_ptr<const report::ProvisionReport> last = LastReport();
+    if (last == nullptr) return Result<std::string>(Unavailable("there has been no pass yet"));
+    return report::ExplainPools(*last, {.pod = request.Query("pod"),
+                                        .node = request.Query("node"),
+                                        .claim = request.Query("nodeclaim"),
+                                        .pool = request.Query("nodepool")});
+  }
+
+ private:
+  Result<std::unique_ptr<fit::Chain>> MakeFilters() {
+    if (!settings_.options.ask_filters || settings_.options.upstream_exact)
+      return std::unique_ptr<fit::Chain>();
+    return std::make_unique<fit::Chain>(TRY(fit::Chain::Create(parts_.plugins.filters, {})));
+  }
+
+  void TellStart() {
+    const auto pools = parts_.world.objects<model::NodePool>().size();
+    parts_.log.Info("node pools are served",
+                    {{"provider", opened_->claims().Name()},
+                     {"node_pools", pools},
+                     {"node_claims", parts_.world.objects<model::NodeClaim>().size()}});
+    if (pools == 0)
+      parts_.log.Warning(
+          "there are no NodePools: create one, or install the custom resources (deploy/crds) if "
+          "the cluster does not know them");
+    for (const std::string& note : settings_.notes) parts_.log.Warning(note);
+  }
+
+  void Tell(const report::ProvisionReport& report) {
+    {
+      const std::lock_guard lock(mutex_);
+      last_ = std::make_shared<const report::ProvisionReport>(report);
+    }
+    if (!report.error.empty())
+      parts_.log.Error("the pass over node pools failed", {{"error", report.error}});
+    if (report.provisioning && report.provisioning->at != told_provisioning_) {
+      told_provisioning_ = report.provisioning->at;
+      for (const report::PlannedMachine& machine : report.provisioning->machines) {
+        parts_.log.Info("machine asked for", {{"claim", machine.claim},
+                                              {"pool", machine.pool},
+                                              {"pods", machine.pods.size()},
+                                              {"types", machine.type_count},
+                                              {"price", machine.price},
+                                              {"error", machine.error}});
+      }
+    }
+    std::set<std::string> told;
+    for (const report::DisruptionCommand& command : report.commands) {
+      const std::string state = command.id + " " + command.stage;
+      told.insert(state);
+      if (told_commands_.contains(state)) continue;
+      parts_.log.Info("disruption", {{"reason", command.reason},
+                                     {"decision", command.decision},
+                                     {"nodes", Join(command.nodes, ",")},
+                                     {"replacements", Join(command.replacements, ",")},
+                                     {"saves_per_hour", command.savings},
+                                     {"stage", command.stage},
+                                     {"why", command.text}});
+    }
+    told_commands_ = std::move(told);
+  }
+
+  std::shared_ptr<const report::ProvisionReport> LastReport() const {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
+
+  const ProcessParts parts_;
+  const provision::Settings settings_;
+  std::unique_ptr<OpenedClaims> opened_;
+  std::unique_ptr<cloud::NodeClaims> guarded_;
+  std::unique_ptr<fit::Chain> filters_;
+  std::unique_ptr<provision::Engine> engine_;
+  whatif::PoolsTurn turn_;
+  TimePoint told_provisioning_;
+  std::set<std::string> told_commands_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const report::ProvisionReport> last_;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineSeat> MakePoolsSeat(const ProcessParts& parts,
+                                          const provision::Settings& settings) {
+  return std::make_unique<PoolsSeat>(parts, settings);
+}
+
+}  // namespace coppice::app

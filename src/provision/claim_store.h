@@ -1,0 +1,75 @@
+// ClaimStore: NodeClaims as new as we know them, and every write to them.
+//
+// What the World shows is behind what was written a moment ago. Whoever decides on the old state
+// launches twice or deletes what was just repaired; so the answer of each write is kept until the
+// World has caught up. A claim that was created is there at once, one that was deleted is deleting
+// at once.
+//
+// Patches are the difference between two values, so that what we do not know of an object stays.
+// One that touches a list carries the version that it was made from: kAborted means that somebody
+// else was faster, and the caller looks again.
+//
+// Decision thread.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "provision/context.h"
+
+namespace coppice::provision {
+
+class ClaimStore {
+ public:
+  explicit ClaimStore(Context& context) : context_(context) {}
+
+  // Those of kinds that we support, by name.
+  std::vector<ClaimPtr> List();
+  // Null if there is none of this name.
+  ClaimPtr Find(std::string_view name);
+  // The same, but only if it is still that one.
+  ClaimPtr Find(const model::NodeClaim& claim);
+
+  // kAlreadyExists counts as created if it carries our mark: an attempt whose answer was lost.
+  Task<Result<ClaimPtr>> Create(model::NodeClaim claim);
+  // Writes what `after` has otherwise than `before`: metadata, and then the status. kNotFound: it
+  // is gone.
+  Task<Status> Write(ClaimPtr before, model::NodeClaim after);
+  // OK also if it is gone.
+  Task<Status> Delete(ClaimPtr claim);
+  Task<Status> RemoveFinalizer(ClaimPtr claim);
+
+  // Asks after claims that we have written and the World has never shown.
+  void LookAfterUnseen();
+
+ private:
+  struct Own {
+    ClaimPtr claim;
+    TimePoint at;
+    bool asked = false;
+  };
+  void Keep(ClaimPtr claim);
+  ClaimPtr Merged(std::string_view name, ClaimPtr shown);
+  Task<void> AskFor(std::string name);
+
+  Context& context_;
+  std::map<std::string, Own, std::less<>> own_;            // by name
+  std::map<std::string, TimePoint, std::less<>> deleted_;  // by uid: when we asked for it
+  std::map<std::string, TimePoint, std::less<>> gone_;     // by uid: its end was answered
+};
+
+cluster::ObjectName NameOf(const model::NodeClaim& claim);
+cluster::ObjectName NameOf(const model::NodePool& pool);
+cluster::ObjectName NameOf(const model::Node& node);
+
+// Whether one resourceVersion of an object is older than another; what cannot be compared is not.
+bool IsOlderVersion(const std::string& version, const std::string& than);
+
+// A merge patch that makes `after` of `before` (JSON objects as text); "" if they are equal.
+std::string MergePatch(const std::string& before, const std::string& after);
+
+}  // namespace coppice::provision

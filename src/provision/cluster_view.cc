@@ -1,0 +1,91 @@
+#include "provision/cluster_view.h"
+
+#include <set>
+#include <utility>
+
+#include "model/resources.h"
+
+namespace coppice::provision {
+
+namespace {
+
+template <class T>
+std::vector<std::shared_ptr<const T>> AllOf(const cluster::World& world) {
+  return world.objects<T>().List();
+}
+
+std::string ShapeText(const model::ResourceList& requests) {
+  std::string text;
+  for (const auto& [name, amount] : requests) text += name + "=" + amount.Canonical() + ",";
+  return text;
+}
+
+}  // namespace
+
+SolverOptions SolverOptionsOf(const Context& context) {
+  const EngineOptions& options = context.options();
+  return {.preferences = options.preference_policy,
+          .min_values = options.min_values_policy,
+          .reserved_capacity = options.gates.reserved_capacity,
+          .ignore_dra_requests = options.ignore_dra_requests,
+          .most_instance_types = context.traits().most_instance_types,
+          .upstream_exact = options.upstream_exact,
+          .labels = context.labels(),
+          .reservation_label = context.traits().reservation_label};
+}
+
+DisruptionOptions DisruptionOptionsOf(const Context& context) {
+  const EngineOptions& options = context.options();
+  return {.solver = SolverOptionsOf(context),
+          .candidates = {.deletion_cost_is_managed = options.gates.pod_deletion_cost_management},
+          .spot_to_spot = options.gates.spot_to_spot_consolidation,
+          .spot_to_spot_least_types = options.spot_to_spot_least_types,
+          .terminate_first_drift = options.gates.terminate_first_drift};
+}
+
+StorageRules StorageRulesOf(const Context& context) {
+  return {.unsupported_provisioners = context.traits().unsupported_storage_provisioners,
+          .unsupported_topology_keys = context.traits().unsupported_storage_topology_keys};
+}
+
+DisruptionWorld MakeView(const ViewParts& parts, TimePoint now) {
+  Context& context = parts.context;
+  const cluster::World& world = context.world();
+  DisruptionObjects objects;
+  cloud::WaitingShapes waiting;
+  std::set<std::string> shapes;
+  for (const auto* entry : world.Pods()) {
+    const PodPtr& pod = entry->pod;
+    const bool waits = pod->spec.node_name.empty();
+    if (waits && context.parts.not_ours && context.parts.not_ours(*pod)) continue;
+    objects.pods.push_back(pod);
+    if (!waits || !IsProvisionable(*pod)) continue;
+    model::ResourceList requests = model::RequestList(*pod);
+    if (shapes.insert(ShapeText(requests)).second) waiting.requests.push_back(std::move(requests));
+  }
+  objects.pools = parts.pools.Views(waiting);
+  objects.claims = parts.store.List();
+  objects.nodes = world.Nodes();
+  objects.daemon_sets = AllOf<model::DaemonSet>(world);
+  objects.namespaces = AllOf<model::Namespace>(world);
+  objects.budgets = AllOf<model::PodDisruptionBudget>(world);
+  objects.storage.claims = AllOf<model::PersistentVolumeClaim>(world);
+  objects.storage.volumes = AllOf<model::PersistentVolume>(world);
+  objects.storage.classes = AllOf<model::StorageClass>(world);
+  objects.storage.csi_nodes = AllOf<model::CsiNode>(world);
+  objects.marked_for_deletion = parts.marks.leaving;
+  for (const auto& [id, until] : parts.marks.nominated) {
+    if (now < until) objects.nominated.insert(id);
+  }
+  for (const auto& [id, command] : parts.marks.queued) objects.queued.insert(id);
+  for (const NodePtr& node : objects.nodes) {
+    const std::string_view holder =
+        world.held_nodes().HolderOf(node->metadata.name, node->metadata.uid);
+    if (holder.empty() || holder == Engine::kName) continue;
+    const std::string& id = node->spec.provider_id;
+    objects.held[id.empty() ? node->metadata.name : id] = std::string(holder);
+  }
+  return MakeWorld(std::move(objects), context.labels(), StorageRulesOf(context), now);
+}
+
+}  // namespace coppice::provision

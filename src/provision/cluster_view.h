@@ -1,0 +1,28 @@
+// ClusterView: everything that a solve or a round of disruption reads, copied out of the World as
+// values: objects are shared and never changed, so that it can be worked on elsewhere and later.
+//
+// Decision thread.
+
+#pragma once
+
+#include "provision/claim_store.h"
+#include "provision/disruption/methods.h"
+#include "provision/marks.h"
+#include "provision/pool_keeper.h"
+
+namespace coppice::provision {
+
+struct ViewParts {
+  Context& context;
+  ClaimStore& store;
+  PoolKeeper& pools;
+  const Marks& marks;
+};
+
+DisruptionWorld MakeView(const ViewParts& parts, TimePoint now);
+
+SolverOptions SolverOptionsOf(const Context& context);
+DisruptionOptions DisruptionOptionsOf(const Context& context);
+StorageRules StorageRulesOf(const Context& context);
+
+}  // namespace coppice::provision

@@ -1,0 +1,112 @@
+#include "provision/context.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace coppice::provision {
+
+namespace {
+
+// Upstream's buckets for durations.
+const std::vector<double>& DurationBuckets() {
+  static const std::vector<double> kBuckets = {
+      .005, .01, .025, .05,  .1,  .15,  .2, .25, .3, .35, .4,  .45, .5,  .6,  .7,
+      .8,   .9,  1,    1.25, 1.5, 1.75, 2,  2.5, 3,  3.5, 4,   4.5, 5,   6,   7,
+      8,    9,   10,   15,   20,  25,   30, 40,  50, 60,  120, 150, 300, 450, 600};
+  return kBuckets;
+}
+
+std::string ClassLabelOf(const cloud::NodeClassKind& kind) {
+  return kind.group + "/" + Lower(kind.kind);
+}
+
+}  // namespace
+
+Context::Context(EngineParts engine_parts)
+    : parts(std::move(engine_parts)), kinds_(parts.claims.SupportedNodeClasses()) {
+  for (const cloud::NodeClassKind& kind : kinds_) class_labels_.push_back(ClassLabelOf(kind));
+}
+
+void Context::Spawn(Task<void> task) {
+  ++under_way_;
+  parts.executor.Spawn(Counted(std::move(task)));
+}
+
+Task<void> Context::Counted(Task<void> task) {
+  co_await std::move(task);
+  --under_way_;
+  Wake();
+}
+
+void Context::Wake() { WakeAt(Now()); }
+
+void Context::WakeAt(TimePoint when) {
+  if (when >= wake_at_) return;
+  wake_at_ = when;
+  if (parts.wake) parts.wake();
+}
+
+bool Context::Manages(const model::Node& node) const {
+  return std::ranges::any_of(class_labels_, [&](const std::string& label) {
+    return node.metadata.labels.contains(label);
+  });
+}
+
+std::optional<NodeClassFacts> Context::ClassOf(const model::NodeClassReference& reference) const {
+  const auto it = classes.find(reference.group + "/" + reference.kind + "/" + reference.name);
+  return it == classes.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::vector<NodePtr> Context::NodesOf(std::string_view provider_id) const {
+  std::vector<NodePtr> found;
+  if (provider_id.empty()) return found;
+  parts.world.ForEachNode([&](const NodePtr& node) {
+    if (node->spec.provider_id == provider_id) found.push_back(node);
+  });
+  return found;
+}
+
+Context::NodeIndexById Context::NodesById() const {
+  NodeIndexById index;
+  parts.world.ForEachNode([&](const NodePtr& node) {
+    if (!node->spec.provider_id.empty()) index[node->spec.provider_id].push_back(node);
+  });
+  return index;
+}
+
+void Context::Tell(const About& about, std::string_view type, std::string_view reason,
+                   std::string text, Duration again) {
+  const TimePoint now = Now();
+  std::string key = about.kind + "/" + about.namespace_ + "/" + about.name + "/" + about.uid + "/" +
+                    std::string(reason) + "/" + text;
+  const auto [it, is_new] = told_.try_emplace(std::move(key), now);
+  if (!is_new && now < it->second) return;
+  it->second = Later(now, again);
+  if (told_.size() > 10'000) {
+    std::erase_if(told_, [&](const auto& entry) { return entry.second <= now; });
+  }
+  parts.writer.Emit({about.kind, about.namespace_, about.name, about.uid, std::string(type),
+                     std::string(reason), std::move(text)});
+}
+
+void Context::Observe(std::string_view name, std::string_view help, double value,
+                      const MetricLabels& labels) {
+  parts.metrics.GetHistogram(name, help, DurationBuckets(), labels).Observe(value);
+}
+
+std::string LabelOr(const model::Labels& labels, std::string_view key, std::string_view other) {
+  const std::string* value = labels.Find(key);
+  return std::string(value == nullptr ? other : std::string_view(*value));
+}
+
+double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+bool IsReadyNode(const model::Node& node) {
+  const auto& conditions = node.status.conditions;
+  const auto ready = std::ranges::find(conditions, "Ready", &model::NodeCondition::type);
+  return ready != conditions.end() && ready->status == "True";
+}
+
+}  // namespace coppice::provision

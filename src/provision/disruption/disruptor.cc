@@ -1,0 +1,277 @@
+#include "provision/disruption/disruptor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/go_duration.h"
+#include "base/on_worker.h"
+#include "provision/claim_builder.h"
+#include "provision/disruption/drift.h"
+
+namespace coppice::provision {
+
+namespace {
+
+namespace names = model::karpenter;
+
+constexpr Duration kMemoLasts = std::chrono::minutes(5);
+constexpr Duration kUnsyncedPoll = std::chrono::seconds(1);
+// A claim that takes longer than that to be launched keeps nobody from consolidating.
+constexpr Duration kLongestStall = std::chrono::seconds(30);
+constexpr Duration kUnconsolidatableAgain = std::chrono::minutes(15);
+
+bool IsValidatedLater(Method method) {
+  return method == Method::kEmptiness || method == Method::kMultiNode ||
+         method == Method::kSingleNode;
+}
+
+bool IsConsolidation(Method method) {
+  return method == Method::kMultiNode || method == Method::kSingleNode;
+}
+
+uint64_t Mixed(uint64_t seed, std::string_view text) {
+  return (seed ^ std::hash<std::string_view>{}(text)) * 0x9E3779B97F4A7C15ULL;
+}
+
+PlannedClaim PlannedFrom(const Replacement& replacement) {
+  PlannedClaim planned;
+  planned.types = replacement.types;
+  planned.requirements = replacement.requirements;
+  planned.requests = replacement.requests;
+  planned.min_values_relaxed = replacement.min_values_relaxed;
+  planned.reservations = replacement.reservations;
+  return planned;
+}
+
+std::string CreatedFor(Method method) {
+  return method == Method::kDrift || method == Method::kStaticDrift ? "drifted"
+         : method == Method::kEmptiness                             ? "empty"
+                                                                    : "underutilized";
+}
+
+}  // namespace
+
+uint64_t Disruptor::FingerprintOf(const DisruptionWorld& world) const {
+  uint64_t print = 1;
+  for (size_t i = 0; i < world.machines.size(); ++i) {
+    const StateNode& state = world.solver.nodes[i];
+    print = Mixed(print, state.name());
+    print = Mixed(print, state.marked_for_deletion ? "leaves" : state.initialized() ? "up" : "");
+    const Machine& machine = world.machines[i];
+    print = Mixed(print, machine.nominated ? "nominated"
+                         : machine.queued  ? "queued"
+                                           : machine.held_by);
+    if (machine.claim != nullptr) {
+      for (const auto& condition : machine.claim->status.conditions)
+        print = Mixed(print, condition.type + condition.status);
+    }
+    for (const PodPtr& pod : state.pods) print = Mixed(print, pod->metadata.uid);
+  }
+  for (const PoolView& view : world.pools) {
+    print = Mixed(print,
+                  view.pool->metadata.name + "/" + std::to_string(view.pool->metadata.generation));
+    print = Mixed(print, std::to_string(reinterpret_cast<uintptr_t>(view.types.get())));
+  }
+  for (const PodPtr& pod : world.pending) print = Mixed(print, pod->metadata.uid);
+  return print;
+}
+
+std::string Disruptor::Unsynced(const std::vector<ClaimPtr>& claims, TimePoint now) const {
+  for (const ClaimPtr& claim : claims) {
+    if (!claim->status.provider_id.empty() || claim->metadata.deletion_timestamp) continue;
+    const auto& created = claim->metadata.creation_timestamp;
+    const bool young = !created || now < Later(created->at, kLongestStall);
+    if (young || context().options().upstream_exact)
+      return "waiting on cluster sync: " + claim->metadata.name + " is not launched yet";
+  }
+  return "";
+}
+
+void Disruptor::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
+  if (running_ || !context().options().disruption) return;
+  if (now < next_) return context().WakeAt(next_);
+  const Duration age = context().parts.view_age ? context().parts.view_age() : Duration::zero();
+  if (!Unsynced(claims, now).empty() || age > context().options().max_view_age) {
+    next_ = Later(now, kUnsyncedPoll);
+    return context().WakeAt(next_);
+  }
+  running_ = true;
+  context().Spawn(Round());
+}
+
+Task<void> Disruptor::Round() {
+  kept_now_.clear();
+  held_back_ = false;
+  const bool acted = co_await OneRound(context().Now());
+  running_ = false;
+  validating_.reset();
+  last_round_ = context().Now();
+  kept_.clear();
+  for (auto& [node, kept] : kept_now_) kept_.push_back(kept);
+  next_ = acted ? context().Now() : Later(context().Now(), context().options().disruption_poll);
+  context().WakeAt(next_);
+}
+
+Task<bool> Disruptor::OneRound(TimePoint now) {
+  const ViewParts view{context(), parts_.store, parts_.pools, parts_.marks};
+  const auto world = std::make_shared<DisruptionWorld>(MakeView(view, now));
+  const auto round = std::make_shared<DisruptionRound>(*world, DisruptionOptionsOf(context()));
+  const uint64_t print = FingerprintOf(*world);
+  const bool known = print == consolidated_ && consolidated_at_ != TimePoint::min() &&
+                     now < Later(consolidated_at_, kMemoLasts);
+  if (known) {  // what was said then still holds
+    for (const report::KeptNode& kept : kept_) kept_now_.emplace(kept.node, kept);
+  }
+  for (const Method method : AllMethods()) {
+    if (known && IsConsolidation(method)) continue;
+    if (co_await Try(method, world, round)) co_return true;
+  }
+  if (!known) {
+    consolidated_ = print;
+    consolidated_at_ = held_back_ ? TimePoint::min() : now;
+  }
+  co_return false;
+}
+
+Task<bool> Disruptor::Try(Method method, std::shared_ptr<DisruptionWorld> world,
+                          std::shared_ptr<DisruptionRound> round) {
+  const TimePoint began = context().Now();
+  MethodAnswer answer;
+  const std::function<void()> work = [&] { answer = round->Ask(method); };
+  const Status asked = co_await OnWorker(context().parts.workers, context().parts.executor, work);
+  if (!asked.ok()) co_return false;
+  const std::string reason(ReasonOf(method));
+  context().Observe("karpenter_voluntary_disruption_decision_evaluation_duration_seconds",
+                    "Duration of the disruption decision evaluation process in seconds.",
+                    Seconds(context().Now() - began), {{"reason", reason}});
+  TellEligible(method, answer);
+  Tell(answer, *world);
+  // Held back by a budget: then nothing may be remembered about this world.
+  held_back_ = held_back_ || answer.held_back_by_budget;
+  bool acted = false;
+  for (const Command& command : answer.commands) {
+    Order order = OrderOf(command, *world);
+    if (order.claims.empty() || IsPausing(order, context().Now())) continue;
+    if (IsValidatedLater(method)) {
+      auto still = co_await Validated(std::move(order));
+      if (!still) co_return true;  // the world has moved on: look again
+      order = *std::move(still);
+    }
+    const Order before = order;
+    const Status started = co_await parts_.queue.Start(std::move(order));
+    if (!started.ok()) {
+      Abandon(before, "start", started.message());
+      continue;
+    }
+    for (const std::string& pool : before.pools) last_disruption_[pool] = context().Now();
+    acted = true;
+  }
+  co_return acted;
+}
+
+void Disruptor::TellEligible(Method method, const MethodAnswer& answer) {
+  const std::string reason(ReasonOf(method));
+  context().Set("karpenter_voluntary_disruption_eligible_nodes",
+                "Number of nodes eligible for disruption by Karpenter.",
+                static_cast<double>(answer.candidates.size()), {{"reason", reason}});
+  for (const auto& [pool, left] : answer.budgets) {
+    budgets_[pool][reason] = left;
+    MetricLabels labels;
+    labels["nodepool"] = pool;
+    labels["reason"] = reason;
+    context().Set("karpenter_nodepools_allowed_disruptions",
+                  "The number of nodes for a given NodePool that can be concurrently disrupting.",
+                  static_cast<double>(left), labels);
+  }
+}
+
+void Disruptor::Tell(const MethodAnswer& answer, const DisruptionWorld& world) {
+  for (const DisruptionEvent& event : answer.events) {
+    const std::string reason(ToString(event.kind));
+    if (!event.machine) {
+      if (const auto pool = parts_.pools.Find(event.pool))
+        context().Tell(Context::Of(*pool), "Normal", reason, event.text, std::chrono::minutes(1));
+      continue;
+    }
+    const StateNode& state = world.solver.nodes[*event.machine];
+    const Machine& machine = world.machines[*event.machine];
+    const Duration again = event.kind == DisruptionEventKind::kUnconsolidatable
+                               ? kUnconsolidatableAgain
+                               : Context::kTellAgain;
+    if (state.node != nullptr)
+      context().Tell(Context::Of(*state.node), "Normal", reason, event.text, again);
+    if (machine.claim != nullptr)
+      context().Tell(Context::Of(*machine.claim), "Normal", reason, event.text, again);
+    if (event.kind != DisruptionEventKind::kBlocked &&
+        event.kind != DisruptionEventKind::kUnconsolidatable)
+      continue;
+    report::KeptNode kept{
+        .node = state.node == nullptr ? "" : state.node->metadata.name,
+        .claim = machine.claim == nullptr ? "" : machine.claim->metadata.name,
+        .pool = LabelOr(state.labels(), model::kNodePoolLabel),
+        .reason = reason,
+        .text = event.detail.empty() ? event.text : event.text + ": " + event.detail};
+    kept_now_[state.name()] = std::move(kept);
+  }
+  for (const Candidate& candidate : answer.candidates) {
+    const StateNode& state = world.solver.nodes[candidate.machine];
+    const auto left = answer.budgets.find(candidate.pool_name());
+    if (left == answer.budgets.end() || left->second > 0) continue;
+    kept_now_.try_emplace(
+        state.name(),
+        report::KeptNode{.node = state.name(),
+                         .claim = world.machines[candidate.machine].claim->metadata.name,
+                         .pool = candidate.pool_name(),
+                         .reason = "Budget",
+                         .text = "the budgets of its pool allow no disruption now"});
+  }
+}
+
+bool Disruptor::IsPausing(const Order& order, TimePoint now) const {
+  const Duration pause = context().options().pause_between_disruptions;
+  if (pause <= Duration::zero()) return false;
+  return std::ranges::any_of(order.pools, [&](const std::string& pool) {
+    const auto last = last_disruption_.find(pool);
+    return last != last_disruption_.end() && now < Later(last->second, pause);
+  });
+}
+
+Order Disruptor::OrderOf(const Command& command, const DisruptionWorld& world) const {
+  Order order{.method = command.method, .decision = command.decision, .savings = command.savings};
+  for (const Candidate& candidate : command.candidates) {
+    const Machine& machine = world.machines[candidate.machine];
+    const ClaimPtr now = parts_.store.Find(*machine.claim);
+    if (now == nullptr || now->metadata.deletion_timestamp) return {};  // look again
+    order.claims.push_back(now);
+    order.nodes.push_back(world.solver.nodes[candidate.machine].node);
+    order.pods.push_back(candidate.reschedulable.size());
+    order.price += candidate.price;
+    if (std::ranges::find(order.pools, candidate.pool_name()) == order.pools.end())
+      order.pools.push_back(candidate.pool_name());
+  }
+  for (const Replacement& replacement : command.replacements) {
+    const NodePoolPtr pool = parts_.pools.Find(replacement.pool);
+    if (pool == nullptr) return {};
+    Provisioner::Wish wish;
+    wish.pool = pool;
+    wish.claim = ClaimFrom(*pool, PlannedFrom(replacement), context().labels());
+    if (replacement.types.empty())  // of a static pool: the provider chooses
+      wish.claim.spec.requirements = pool->spec.template_.spec.requirements;
+    wish.reason = CreatedFor(command.method);
+    wish.pods = replacement.pods;
+    for (const cloud::InstanceType* type : replacement.types) order.types.push_back(type->name);
+    order.replacements.push_back(std::move(wish));
+  }
+  // Terminate-first: what is needed is bought for the pods when they wait.
+  if (command.decision == Decision::kTerminateFirst) order.replacements.clear();
+  for (const size_t machine : command.nominated) {
+    if (const ClaimPtr& claim = world.machines[machine].claim; claim != nullptr)
+      order.nominated.push_back(claim->status.provider_id);
+  }
+  return order;
+}
+
+}  // namespace coppice::provision

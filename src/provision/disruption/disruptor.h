@@ -1,0 +1,79 @@
+// Disruptor: rounds of disruption on a running cluster. Looks what could go, waits, checks again,
+// and hands what still holds to the queue.
+//
+// A round works on values: the search runs on a worker and may take as long as it takes, the wait
+// before the second look is a coroutine; pods are provisioned for meanwhile. Nothing to do is
+// remembered until something changes, at most five minutes.
+//
+// Decision thread; one round at a time.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "provision/cluster_view.h"
+#include "provision/disruption/queue.h"
+
+namespace coppice::provision {
+
+class Disruptor {
+ public:
+  struct Parts {
+    Context& context;
+    ClaimStore& store;
+    PoolKeeper& pools;
+    DisruptionQueue& queue;
+    Marks& marks;
+  };
+  explicit Disruptor(Parts parts) : parts_(parts) {}
+
+  // Begins a round if one is due.
+  void Look(const std::vector<ClaimPtr>& claims, TimePoint now);
+
+  const std::vector<report::KeptNode>& kept() const { return kept_; }
+  TimePoint last_round() const { return last_round_; }
+  // A command that waits to be checked again.
+  const std::optional<report::DisruptionCommand>& validating() const { return validating_; }
+  // Per pool and reason: what its budgets left in the last round.
+  const std::map<std::string, std::map<std::string, int64_t>>& budgets() const { return budgets_; }
+
+ private:
+  Task<void> Round();
+  Task<bool> OneRound(TimePoint now);
+  // Whether the method began a command.
+  Task<bool> Try(Method method, std::shared_ptr<DisruptionWorld> world,
+                 std::shared_ptr<DisruptionRound> round);
+  // What is left of the command after the wait; none: it does not hold any more.
+  Task<std::optional<Order>> Validated(Order order);
+  Task<std::optional<Order>> StillEmpty(Order order, std::shared_ptr<DisruptionWorld> world);
+  Task<std::optional<Order>> StillCheaper(Order order, std::shared_ptr<DisruptionWorld> world);
+  Order OrderOf(const Command& command, const DisruptionWorld& world) const;
+  void Tell(const MethodAnswer& answer, const DisruptionWorld& world);
+  void TellEligible(Method method, const MethodAnswer& answer);
+  bool IsPausing(const Order& order, TimePoint now) const;
+  uint64_t FingerprintOf(const DisruptionWorld& world) const;
+  std::string Unsynced(const std::vector<ClaimPtr>& claims, TimePoint now) const;
+  void Abandon(const Order& order, std::string_view kind, std::string why);
+
+  Context& context() const { return parts_.context; }
+
+  const Parts parts_;
+  bool running_ = false;
+  bool held_back_ = false;  // by a budget, in the round under way
+  TimePoint next_ = TimePoint::min();
+  TimePoint last_round_ = TimePoint::min();
+  std::map<std::string, report::KeptNode> kept_now_;  // of the round under way, by node
+  std::vector<report::KeptNode> kept_;
+  std::map<std::string, std::map<std::string, int64_t>> budgets_;
+  std::optional<report::DisruptionCommand> validating_;
+  // Nothing to consolidate in a world like this.
+  uint64_t consolidated_ = 0;
+  TimePoint consolidated_at_ = TimePoint::min();
+  std::map<std::string, TimePoint> last_disruption_;  // by pool
+};
+
+}  // namespace coppice::provision

@@ -1,0 +1,334 @@
+#include "provision/disruption/queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/taints.h"
+#include "provision/conditions.h"
+
+namespace coppice::provision {
+
+namespace {
+
+namespace names = model::karpenter;
+
+constexpr size_t kRememberEnded = 50;
+constexpr Duration kPerCandidate = std::chrono::milliseconds(80);
+constexpr Duration kLeastTimeout = std::chrono::minutes(10);
+constexpr Duration kMostTimeout = std::chrono::hours(1);
+
+bool HasOurTaint(const model::Node& node) {
+  return std::ranges::any_of(node.spec.taints, [](const model::Taint& taint) {
+    return taint.key == names::kDisruptedTaint && taint.effect == model::kNoSchedule;
+  });
+}
+
+std::string LowerReason(Method method) {
+  std::string reason(ReasonOf(method));
+  for (char& c : reason) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return reason;
+}
+
+std::string_view TypeOf(Method method) {
+  switch (method) {
+    case Method::kEmptiness:
+      return "empty";
+    case Method::kMultiNode:
+      return "multi";
+    case Method::kSingleNode:
+      return "single";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+report::DisruptionCommand DisruptionQueue::Described(const Order& order, std::string stage,
+                                                     TimePoint now) {
+  report::DisruptionCommand told{.reason = std::string(ReasonOf(order.method)),
+                                 .decision = std::string(ToString(order.decision)),
+                                 .pools = order.pools,
+                                 .replacements = order.types,
+                                 .price_before = order.price,
+                                 .savings = order.savings,
+                                 .stage = std::move(stage),
+                                 .since = now};
+  for (const NodePtr& node : order.nodes) told.nodes.push_back(node->metadata.name);
+  return told;
+}
+
+void DisruptionQueue::Note(const Order& order, std::string stage, std::string text, TimePoint now) {
+  report::DisruptionCommand told = Described(order, std::move(stage), now);
+  told.id = "command-" + std::to_string(next_id_++);
+  told.text = std::move(text);
+  ended_.push_front(std::move(told));
+  if (ended_.size() > kRememberEnded) ended_.pop_back();
+}
+
+std::vector<report::DisruptionCommand> DisruptionQueue::Commands() const {
+  std::vector<report::DisruptionCommand> all;
+  for (const auto& [id, active] : active_) all.push_back(active.told);
+  all.insert(all.end(), ended_.begin(), ended_.end());
+  return all;
+}
+
+Task<Status> DisruptionQueue::MarkOne(ClaimPtr claim, NodePtr node, std::string reason) {
+  const Status held =
+      context().world().held_nodes().Hold(node->metadata.name, node->metadata.uid, Engine::kName);
+  if (!held.ok()) co_return held;
+  cluster::NodeChange change;
+  model::Taint taint;
+  taint.key = names::kDisruptedTaint;
+  taint.effect = model::kNoSchedule;
+  change.add_taints.push_back(std::move(taint));
+  const Status tainted =
+      co_await context().parts.writer.ChangeNode(node->metadata.name, std::move(change));
+  if (!tainted.ok()) co_return tainted;
+  const ClaimPtr now = parts_.store.Find(*claim);
+  if (now == nullptr || now->metadata.deletion_timestamp)
+    co_return Status(Code::kAborted, claim->metadata.name + " is going already");
+  model::NodeClaim after = *now;
+  SetClaimCondition(after, names::kDisruptionReason, "True", reason, reason, context().Now());
+  co_return co_await parts_.store.Write(now, std::move(after));
+}
+
+Task<void> DisruptionQueue::Unmark(ClaimPtr claim, std::string node) {
+  cluster::NodeChange change;
+  change.remove_taints.push_back(names::kDisruptedTaint);
+  const Status untainted = co_await context().parts.writer.ChangeNode(node, std::move(change));
+  if (!untainted.ok() && untainted.code() != Code::kNotFound) {
+    context().parts.log.Warning("a taint could not be taken back",
+                                {{"node", node}, {"error", untainted}});
+  }
+  context().world().held_nodes().Release(node, Engine::kName);
+  const ClaimPtr now = parts_.store.Find(*claim);
+  if (now == nullptr || now->metadata.deletion_timestamp) co_return;
+  model::NodeClaim after = *now;
+  if (!model::ClearCondition(after.status.conditions, names::kDisruptionReason)) co_return;
+  const Status written = co_await parts_.store.Write(now, std::move(after));
+  if (!written.ok() && written.code() != Code::kAborted) {
+    context().parts.log.Warning("a condition could not be taken back",
+                                {{"nodeclaim", claim->metadata.name}, {"error", written}});
+  }
+}
+
+Task<void> DisruptionQueue::UnmarkAll(Order order) {
+  for (size_t i = 0; i < order.claims.size(); ++i)
+    co_await Unmark(order.claims[i], order.nodes[i]->metadata.name);
+}
+
+// Taints all. Those that cannot be are left out of a command that only deletes; one that replaces is
+// all or nothing.
+Task<Status> DisruptionQueue::Mark(Order& order) {
+  std::vector<Task<Status>> marks;
+  const std::string reason(ReasonOf(order.method));
+  for (size_t i = 0; i < order.claims.size(); ++i)
+    marks.push_back(MarkOne(order.claims[i], order.nodes[i], reason));
+  const std::vector<Status> results = co_await WhenAll(std::move(marks));
+  Status failed;
+  Order kept = order;
+  kept.claims.clear();
+  kept.nodes.clear();
+  kept.pods.clear();
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].ok()) {
+      kept.claims.push_back(order.claims[i]);
+      kept.nodes.push_back(order.nodes[i]);
+      kept.pods.push_back(order.pods[i]);
+      continue;
+    }
+    failed = results[i];
+    co_await Unmark(order.claims[i], order.nodes[i]->metadata.name);
+  }
+  if (!failed.ok() && (!order.replacements.empty() || kept.claims.empty())) {
+    co_await UnmarkAll(kept);
+    co_return failed;
+  }
+  order = std::move(kept);
+  co_return Status::Ok();
+}
+
+Task<Status> DisruptionQueue::Start(Order order) {
+  for (const ClaimPtr& claim : order.claims) {
+    if (parts_.marks.queued.contains(claim->status.provider_id))
+      co_return Status(Code::kAborted, claim->metadata.name + " is in another command");
+  }
+  const std::string id = "command-" + std::to_string(next_id_++);
+  for (const ClaimPtr& claim : order.claims) parts_.marks.queued[claim->status.provider_id] = id;
+  const std::vector<ClaimPtr> all = order.claims;
+  const auto forget = [&] {
+    for (const ClaimPtr& claim : all) parts_.marks.queued.erase(claim->status.provider_id);
+  };
+  const Status marked = co_await Mark(order);
+  if (!marked.ok()) {
+    forget();
+    co_return marked;
+  }
+  Active active{.since = context().Now()};
+  for (Provisioner::Wish& wish : order.replacements) {
+    auto made = co_await parts_.provisioner.Buy(std::move(wish));
+    if (!made.ok()) {
+      for (const ClaimPtr& bought : active.replacements) {
+        const Status gone = co_await parts_.store.Delete(bought);
+        (void)gone;  // found empty later
+      }
+      co_await UnmarkAll(order);
+      forget();
+      co_return made.status();
+    }
+    context().Tell(Context::Of(**made), "Normal", "DisruptionLaunching",
+                   "Launching NodeClaim: " + std::string(ReasonOf(order.method)));
+    active.replacements.push_back(*made);
+  }
+  forget();
+  for (const ClaimPtr& claim : order.claims) {
+    parts_.marks.queued[claim->status.provider_id] = id;
+    parts_.marks.leaving.insert(claim->status.provider_id);  // only now: else bought for twice
+  }
+  const TimePoint until = Later(context().Now(), context().options().nomination_window());
+  for (const std::string& nominated : order.nominated) parts_.marks.Nominate(nominated, until);
+  active.told =
+      Described(order, active.replacements.empty() ? "Deleting" : "Launching", context().Now());
+  active.told.id = id;
+  if (!active.replacements.empty()) active.told.replacements.clear();
+  for (const ClaimPtr& claim : active.replacements)
+    active.told.replacements.push_back(claim->metadata.name);
+  CountDecision(order);
+  context().parts.log.Info("machines are taken away", {{"command", id},
+                                                       {"reason", active.told.reason},
+                                                       {"decision", active.told.decision},
+                                                       {"nodes", order.nodes.size()},
+                                                       {"replacements", active.replacements.size()},
+                                                       {"savings", order.savings}});
+  active.order = std::move(order);
+  active_[id] = std::move(active);
+  Look(context().Now());
+  co_return Status::Ok();
+}
+
+void DisruptionQueue::CountDecision(const Order& order) {
+  MetricLabels labels;
+  labels["decision"] = std::string(ToString(order.decision));
+  labels["reason"] = LowerReason(order.method);
+  labels["consolidation_type"] = std::string(TypeOf(order.method));
+  context().Count("karpenter_voluntary_disruption_decisions_total",
+                  "Number of disruption decisions performed.", labels);
+  for (const std::string& pool : order.pools) {
+    labels["nodepool"] = pool;
+    context().Count("karpenter_voluntary_disruption_decisions_by_nodepool_total",
+                    "Number of disruption decisions performed, by nodepool.", labels);
+  }
+}
+
+void DisruptionQueue::Look(TimePoint now) {
+  size_t candidates = 0;
+  for (const auto& [id, active] : active_) candidates += active.order.claims.size();
+  const Duration timeout = std::clamp<Duration>(kPerCandidate * static_cast<int64_t>(candidates),
+                                                kLeastTimeout, kMostTimeout);
+  for (auto& [id, active] : active_) {
+    if (active.busy) continue;
+    std::string lost;
+    bool waits = false;
+    for (const ClaimPtr& replacement : active.replacements) {
+      const ClaimPtr found = parts_.store.Find(*replacement);
+      if (found == nullptr || found->metadata.deletion_timestamp) {
+        lost = "its replacement " + replacement->metadata.name + " has come to nothing";
+      } else if (!model::IsTrue(found->status.conditions, names::kInitialized)) {
+        waits = true;
+        context().Tell(Context::Of(*found), "Normal", "DisruptionWaitingReadiness",
+                       "Waiting on readiness to continue disruption");
+      }
+    }
+    if (lost.empty() && waits && now >= Later(active.since, timeout))
+      lost = "its replacements were not up in time";
+    if (!lost.empty()) {
+      active.busy = true;
+      context().Spawn(RollBack(id, lost));
+    } else if (!waits) {
+      active.busy = true;
+      active.told.stage = "Deleting";
+      context().Spawn(DeleteAll(id));
+    }
+    context().WakeAt(Later(now, std::chrono::seconds(1)));
+  }
+  // A mark goes with its machine.
+  std::set<std::string> there;
+  for (const ClaimPtr& claim : parts_.store.List()) there.insert(claim->status.provider_id);
+  std::erase_if(parts_.marks.leaving, [&](const std::string& id) { return !there.contains(id); });
+}
+
+Task<void> DisruptionQueue::DeleteAll(std::string id) {
+  const Order order = active_.at(id).order;
+  bool all = true;
+  for (size_t i = 0; i < order.claims.size(); ++i) {
+    const ClaimPtr now = parts_.store.Find(*order.claims[i]);
+    if (now == nullptr || now->metadata.deletion_timestamp) continue;
+    const std::string text =
+        "Disrupting " + std::string(ToString(order.decision)) + ": " + LowerReason(order.method);
+    context().Tell(Context::Of(*order.nodes[i]), "Normal", "DisruptionTerminating", text);
+    context().Tell(Context::Of(*now), "Normal", "DisruptionTerminating", text);
+    const Status status = co_await parts_.life.Disrupt(now, LowerReason(order.method));
+    all = all && status.ok();
+  }
+  if (!all) {  // the next look tries again
+    co_await context().parts.executor.Sleep(std::chrono::seconds(1));
+    active_.at(id).busy = false;
+    co_return;
+  }
+  Close(id, "Done", "");
+}
+
+Task<void> DisruptionQueue::RollBack(std::string id, std::string why) {
+  const Order order = active_.at(id).order;
+  context().parts.log.Warning("a disruption is taken back", {{"command", id}, {"why", why}});
+  MetricLabels labels;
+  labels["decision"] = std::string(ToString(order.decision));
+  labels["reason"] = LowerReason(order.method);
+  // The peer puts the decision here, too.
+  labels["consolidation_type"] = std::string(ToString(order.decision));
+  context().Count("karpenter_voluntary_disruption_queue_failures_total",
+                  "The number of times that an enqueued disruption decision failed.", labels);
+  co_await UnmarkAll(order);
+  for (const ClaimPtr& claim : order.claims) parts_.marks.leaving.erase(claim->status.provider_id);
+  Close(id, "RolledBack", why);
+}
+
+void DisruptionQueue::Close(const std::string& id, std::string stage, std::string text) {
+  Active& active = active_.at(id);
+  for (const ClaimPtr& claim : active.order.claims)
+    parts_.marks.queued.erase(claim->status.provider_id);
+  active.told.stage = std::move(stage);
+  active.told.text = std::move(text);
+  active.told.since = context().Now();
+  ended_.push_front(std::move(active.told));
+  if (ended_.size() > kRememberEnded) ended_.pop_back();
+  active_.erase(id);
+}
+
+void DisruptionQueue::Recover(const std::vector<ClaimPtr>& claims,
+                              const Context::NodeIndexById& nodes) {
+  for (const ClaimPtr& claim : claims) {
+    const std::string& id = claim->status.provider_id;
+    if (id.empty() || claim->metadata.deletion_timestamp || parts_.marks.queued.contains(id) ||
+        parts_.marks.leaving.contains(id))
+      continue;
+    const auto found = nodes.find(id);
+    if (found == nodes.end()) continue;
+    const NodePtr& node = found->second.front();
+    const bool marked =
+        HasOurTaint(*node) ||
+        model::FindCondition(claim->status.conditions, names::kDisruptionReason) != nullptr;
+    if (!marked || node->metadata.deletion_timestamp || recovering_[node->metadata.name]) continue;
+    recovering_[node->metadata.name] = true;
+    const auto recover = [](DisruptionQueue* queue, ClaimPtr of, std::string name) -> Task<void> {
+      co_await queue->Unmark(of, name);
+      // The World shows it in a moment.
+      co_await queue->context().parts.executor.Sleep(std::chrono::seconds(1));
+      queue->recovering_.erase(name);
+    };
+    context().Spawn(recover(this, claim, node->metadata.name));
+  }
+}
+
+}  // namespace coppice::provision

@@ -1,0 +1,134 @@
+// Validation: a command that looked good is looked at again after a while. Pods come and go, and a
+// machine that was empty for a moment is not empty. All that is rebuilt from the World as it is
+// then; nothing of the first look is taken over but which machines it was about.
+
+#include <algorithm>
+#include <set>
+
+#include "base/on_worker.h"
+#include "provision/disruption/disruptor.h"
+
+namespace coppice::provision {
+
+namespace {
+
+std::string_view KindOf(Method method) {
+  return method == Method::kEmptiness ? "empty" : method == Method::kMultiNode ? "multi" : "single";
+}
+
+// Of a command's claims, those that are candidates still, in the order of the command.
+std::vector<const Candidate*> CandidatesOf(const Order& order, const DisruptionWorld& world,
+                                           const MethodAnswer& answer) {
+  std::vector<const Candidate*> found;
+  for (const ClaimPtr& claim : order.claims) {
+    for (const Candidate& candidate : answer.candidates) {
+      if (world.machines[candidate.machine].claim->metadata.uid == claim->metadata.uid)
+        found.push_back(&candidate);
+    }
+  }
+  return found;
+}
+
+bool WithinBudgets(const std::vector<const Candidate*>& candidates,
+                   std::map<std::string, int64_t> budgets) {
+  return std::ranges::all_of(candidates, [&](const Candidate* candidate) {
+    return budgets[candidate->pool_name()]-- > 0;
+  });
+}
+
+}  // namespace
+
+void Disruptor::Abandon(const Order& order, std::string_view kind, std::string why) {
+  context().Count("karpenter_voluntary_disruption_failed_validations_total",
+                  "Number of candidates that were selected for disruption but failed validation.",
+                  {{"consolidation_type", std::string(KindOf(order.method))}});
+  context().parts.log.Info("a disruption is abandoned",
+                           {{"reason", ReasonOf(order.method)}, {"kind", kind}, {"why", why}});
+  parts_.queue.Note(order, "Abandoned", std::move(why), context().Now());
+}
+
+Task<std::optional<Order>> Disruptor::Validated(Order order) {
+  validating_ = DisruptionQueue::Described(order, "Validating", context().Now());
+  co_await context().parts.executor.Sleep(context().options().validation_delay);
+  validating_.reset();
+  const ViewParts view{context(), parts_.store, parts_.pools, parts_.marks};
+  const auto world = std::make_shared<DisruptionWorld>(MakeView(view, context().Now()));
+  if (order.method == Method::kEmptiness) co_return co_await StillEmpty(std::move(order), world);
+  co_return co_await StillCheaper(std::move(order), world);
+}
+
+Task<std::optional<Order>> Disruptor::StillEmpty(Order order,
+                                                 std::shared_ptr<DisruptionWorld> world) {
+  DisruptionRound round(*world, DisruptionOptionsOf(context()));
+  const MethodAnswer answer = round.Wanted(order.method);
+  auto budgets = answer.budgets;
+  Order kept = order;
+  kept.claims.clear();
+  kept.nodes.clear();
+  kept.pods.clear();
+  kept.pools.clear();
+  kept.price = 0;
+  for (const Candidate* candidate : CandidatesOf(order, *world, answer)) {
+    if (budgets[candidate->pool_name()]-- <= 0) continue;
+    kept.claims.push_back(world->machines[candidate->machine].claim);
+    kept.nodes.push_back(world->solver.nodes[candidate->machine].node);
+    kept.pods.push_back(candidate->reschedulable.size());
+    kept.price += candidate->price;
+    if (std::ranges::find(kept.pools, candidate->pool_name()) == kept.pools.end())
+      kept.pools.push_back(candidate->pool_name());
+  }
+  kept.savings = kept.price;
+  if (kept.claims.empty()) {
+    Abandon(order, "churn", "none of its nodes is empty any more");
+    co_return std::nullopt;
+  }
+  co_return kept;
+}
+
+Task<std::optional<Order>> Disruptor::StillCheaper(Order order,
+                                                   std::shared_ptr<DisruptionWorld> world) {
+  DisruptionRound round(*world, DisruptionOptionsOf(context()));
+  const MethodAnswer answer = round.Wanted(order.method);
+  const auto candidates = CandidatesOf(order, *world, answer);
+  if (candidates.size() != order.claims.size()) {
+    Abandon(order, "churn", "not all of its nodes are candidates any more");
+    co_return std::nullopt;
+  }
+  if (!WithinBudgets(candidates, answer.budgets)) {
+    Abandon(order, "budget", "the budgets do not allow it any more");
+    co_return std::nullopt;
+  }
+  SimulationOutcome outcome;
+  const std::function<void()> work = [&] { outcome = round.Without(candidates); };
+  const Status asked = co_await OnWorker(context().parts.workers, context().parts.executor, work);
+  if (!asked.ok() || !outcome.trouble.empty() ||
+      outcome.replacements.size() != order.replacements.size()) {
+    Abandon(order, "scheduling",
+            outcome.trouble.empty() ? "another number of machines would be needed now"
+                                    : outcome.trouble);
+    co_return std::nullopt;
+  }
+  if (!order.replacements.empty()) {
+    std::set<std::string> sold;
+    for (const cloud::InstanceType* type : outcome.replacements[0].types) sold.insert(type->name);
+    const bool all = std::ranges::all_of(
+        order.types, [&](const std::string& type) { return sold.contains(type); });
+    if (!all) {
+      Abandon(order, "scheduling", "a type that it would buy does not do any more");
+      co_return std::nullopt;
+    }
+  }
+  // The search may have taken a while: the claims once more, as they are now.
+  for (size_t i = 0; i < order.claims.size(); ++i) {
+    const ClaimPtr now = parts_.store.Find(*order.claims[i]);
+    if (now == nullptr || now->metadata.deletion_timestamp ||
+        parts_.marks.IsNominated(now->status.provider_id, context().Now())) {
+      Abandon(order, "churn", order.claims[i]->metadata.name + " is needed or gone");
+      co_return std::nullopt;
+    }
+    order.claims[i] = now;
+  }
+  co_return order;
+}
+
+}  // namespace coppice::provision

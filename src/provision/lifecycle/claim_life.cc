@@ -1,0 +1,174 @@
+#include "provision/lifecycle/claim_life.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "provision/conditions.h"
+
+namespace coppice::provision {
+
+namespace {
+
+namespace names = model::karpenter;
+
+constexpr Duration kFirstRetry = std::chrono::seconds(1);
+constexpr Duration kLongestRetry = std::chrono::minutes(1);
+
+bool HasFinalizer(const model::NodeClaim& claim) {
+  return std::ranges::find(claim.metadata.finalizers, names::kFinalizer) !=
+         claim.metadata.finalizers.end();
+}
+
+std::string StatusOf(const model::NodeClaim& claim, std::string_view type) {
+  const auto* condition = model::FindCondition(claim.status.conditions, type);
+  return condition == nullptr ? "" : condition->status;
+}
+
+}  // namespace
+
+void ClaimLife::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
+                     TimePoint now) {
+  std::set<std::string_view> there;
+  for (const ClaimPtr& claim : claims) {
+    there.insert(claim->metadata.uid);
+    Memory& memory = memory_[claim->metadata.uid];
+    if (memory.busy) continue;
+    if (now < memory.retry_at) {
+      context().WakeAt(memory.retry_at);
+      continue;
+    }
+    const auto found = nodes.find(claim->status.provider_id);
+    static const std::vector<NodePtr> kNone;
+    const auto& of_claim =
+        found == nodes.end() || claim->status.provider_id.empty() ? kNone : found->second;
+    if (claim->metadata.deletion_timestamp) {
+      if (HasFinalizer(*claim)) Begin(claim, End(claim));
+    } else {
+      LookAtLiving(claim, of_claim, memory, now);
+    }
+  }
+  std::erase_if(memory_, [&](const auto& entry) {
+    return !entry.second.busy && !there.contains(entry.first);
+  });
+}
+
+void ClaimLife::LookAt(const ClaimPtr& claim, TimePoint now) {
+  Memory& memory = memory_[claim->metadata.uid];
+  if (!memory.busy && !claim->metadata.deletion_timestamp) LookAtLiving(claim, {}, memory, now);
+}
+
+void ClaimLife::LookAtLiving(const ClaimPtr& claim, const std::vector<NodePtr>& nodes,
+                             Memory& memory, TimePoint now) {
+  const TimePoint created =
+      claim->metadata.creation_timestamp ? claim->metadata.creation_timestamp->at : now;
+  if (const auto lasts = model::LastingOf(claim->spec.expire_after)) {
+    const TimePoint end = Later(created, *lasts);
+    if (now >= end) return Begin(claim, Expire(claim));
+    context().WakeAt(end);
+  }
+  if (!HasFinalizer(*claim)) return Begin(claim, TakeIn(claim));
+  if (StatusOf(*claim, names::kLaunched) != "True") {
+    const TimePoint end = Later(created, context().traits().launch_timeout);
+    if (now >= end) {
+      const auto* launched = model::FindCondition(claim->status.conditions, names::kLaunched);
+      return Begin(claim, GiveUp(claim, "launch_timeout",
+                                 launched == nullptr ? "LaunchFailed" : launched->reason,
+                                 launched == nullptr ? "" : launched->message));
+    }
+    context().WakeAt(end);
+    if (parts_.cloud.HasRoom()) Begin(claim, Launch(claim));
+    return;
+  }
+  if (StatusOf(*claim, names::kRegistered) != "True") {
+    const TimePoint end = Later(created, context().traits().registration_timeout);
+    if (now >= end) {
+      return Begin(claim, GiveUp(claim, "registration_timeout", "RegistrationFailed",
+                                 "no node with its provider id has come"));
+    }
+    context().WakeAt(end);
+    if (StatusOf(*claim, names::kRegistered) == "False") return;  // several nodes: for good
+    if (nodes.empty()) {
+      if (auto wanted = context().parts.claims.NodeFor(*claim)) {
+        const TimePoint at = Later(created, wanted->after);
+        if (now < at) return context().WakeAt(at);
+        return Begin(claim, MakeNode(claim, std::move(wanted->node)));
+      }
+      const auto* condition = model::FindCondition(claim->status.conditions, names::kRegistered);
+      if (condition != nullptr && condition->reason == "NodeNotFound") return;
+      return Begin(
+          claim, WaitForNode(claim, "Unknown", "NodeNotFound", "Node not registered with cluster"));
+    }
+    if (nodes.size() > 1) {
+      return Begin(claim, WaitForNode(claim, "False", "MultipleNodesFound",
+                                      "Invariant violated, matched multiple nodes"));
+    }
+    return Begin(claim, Register(claim, nodes.front()));
+  }
+  if (StatusOf(*claim, names::kInitialized) != "True" && nodes.size() == 1) {
+    return Begin(claim, Initialize(claim, nodes.front()));
+  }
+  Tend(claim, nodes.empty() ? nullptr : nodes.front(), memory, now);
+}
+
+void ClaimLife::Begin(const ClaimPtr& claim, Task<Status> step) {
+  memory_[claim->metadata.uid].busy = true;
+  context().Spawn(Step(claim->metadata.uid, claim->metadata.name, std::move(step)));
+}
+
+Task<void> ClaimLife::Step(std::string uid, std::string name, Task<Status> step) {
+  const Status status = co_await std::move(step);
+  Memory& memory = memory_[uid];
+  memory.busy = false;
+  if (status.ok()) {
+    memory.failures = 0;
+    co_return;
+  }
+  if (status.code() == Code::kNotFound || status.code() == Code::kAborted) {
+    // It is gone, or somebody else was faster: look again as soon as the World shows what.
+    memory.retry_at = std::max(memory.retry_at, Later(context().Now(), kFirstRetry));
+  } else {
+    Duration wait = kFirstRetry;
+    for (int i = 0; i < memory.failures && wait < kLongestRetry; ++i) wait *= 2;
+    memory.retry_at = Later(context().Now(), std::min(wait, kLongestRetry));
+    ++memory.failures;
+    context().parts.log.Warning("a step in the life of a node claim failed",
+                                {{"nodeclaim", name}, {"error", status}});
+  }
+  context().WakeAt(memory.retry_at);
+}
+
+Task<Status> ClaimLife::TakeIn(ClaimPtr claim) {
+  model::NodeClaim after = *claim;
+  after.metadata.finalizers.push_back(names::kFinalizer);
+  if (!after.metadata.labels.contains(ClassLabel(*claim->spec.node_class_ref)))
+    after.metadata.labels[ClassLabel(*claim->spec.node_class_ref)] =
+        claim->spec.node_class_ref->name;
+  SettleClaimConditions(after, context().Now());
+  co_return co_await parts_.store.Write(claim, std::move(after));
+}
+
+Task<Status> ClaimLife::WriteClaim(ClaimPtr before, model::NodeClaim after) {
+  co_return co_await parts_.store.Write(std::move(before), std::move(after));
+}
+
+Task<Status> ClaimLife::Disrupt(ClaimPtr claim, std::string reason) {
+  const Status status = co_await parts_.store.Delete(claim);
+  if (!status.ok()) co_return status;
+  const auto grace = model::LastingOf(claim->spec.termination_grace_period);
+  const std::string mode = !grace                      ? "graceful"
+                           : *grace > Duration::zero() ? "eventual"
+                                                       : "forceful";
+  const auto pool = parts_.pools.Find(LabelOr(claim->metadata.labels, model::kNodePoolLabel));
+  MetricLabels labels;
+  labels["reason"] = std::move(reason);
+  labels["nodepool"] = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
+  labels["capacity_type"] = LabelOr(claim->metadata.labels, model::kCapacityTypeLabel);
+  labels["consolidation_policy"] =
+      pool == nullptr ? "" : pool->spec.disruption.consolidation_policy;
+  labels["termination_mode"] = mode;
+  context().Count("karpenter_nodeclaims_disrupted_total",
+                  "Number of nodeclaims disrupted in total by Karpenter.", labels);
+  co_return status;
+}
+
+}  // namespace coppice::provision

@@ -1,0 +1,112 @@
+// ClaimLife: a claim from its creation to its end: launched, registered, initialised, tended,
+// expired, given up, ended.
+//
+// Each pass looks at every claim and begins what it is due for, one step per claim at a time; a step
+// is a coroutine that can be repeated. Nothing is remembered that the objects do not say, but for
+// what saves work: the answer of a Create whose status could not be written, back-off, and when a
+// claim was last looked at.
+//
+// Files: launch, registration, initialization, liveness (with expiration), tending (drift,
+// consolidatable, consistency), claim_end. Nodes that go: node_end.h.
+//
+// Decision thread.
+
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "provision/claim_store.h"
+#include "provision/cloud_calls.h"
+#include "provision/lifecycle/pod_events.h"
+#include "provision/pool_keeper.h"
+
+namespace coppice::provision {
+
+class ClaimLife {
+ public:
+  struct Parts {
+    Context& context;
+    ClaimStore& store;
+    CloudCalls& cloud;
+    PoolKeeper& pools;
+    PodEvents& pod_events;
+  };
+  explicit ClaimLife(Parts parts) : parts_(parts) {}
+
+  // Begins what is due.
+  void Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
+            TimePoint now);
+  // Right after it was created: does not wait for a pass.
+  void LookAt(const ClaimPtr& claim, TimePoint now);
+
+  // Deletes a claim for a reason of ours, and counts it. OK if it is gone.
+  Task<Status> Disrupt(ClaimPtr claim, std::string reason);
+
+  static bool IsLaunched(const model::NodeClaim& claim) {
+    return model::IsTrue(claim.status.conditions, model::karpenter::kLaunched);
+  }
+
+ private:
+  struct Memory {
+    bool busy = false;
+    TimePoint retry_at = TimePoint::min();
+    int failures = 0;
+    std::optional<model::NodeClaim> created;  // answered, and not written yet
+    // Of tending.
+    std::string tended;  // the versions of what was read
+    TimePoint tend_at = TimePoint::min();
+    TimePoint types_checked = TimePoint::min();
+    TimePoint consistency_at = TimePoint::min();
+  };
+
+  void LookAtLiving(const ClaimPtr& claim, const std::vector<NodePtr>& nodes, Memory& memory,
+                    TimePoint now);
+  // Runs one step; afterwards the claim is free again, and a failure waits.
+  void Begin(const ClaimPtr& claim, Task<Status> step);
+  Task<void> Step(std::string uid, std::string name, Task<Status> step);
+
+  // The steps. Not OK: tried again later.
+  Task<Status> TakeIn(ClaimPtr claim);  // finalizer, conditions
+  Task<Status> Launch(ClaimPtr claim);
+  Task<Status> LaunchFailed(ClaimPtr claim, Status why);
+  Task<Status> Launched(ClaimPtr claim, model::NodeClaim created);
+  Task<Status> WaitForNode(ClaimPtr claim, std::string status, std::string reason,
+                           std::string message);
+  Task<Status> MakeNode(ClaimPtr claim, model::Node node);
+  Task<Status> Register(ClaimPtr claim, NodePtr node);
+  Task<Status> SyncNode(ClaimPtr claim, NodePtr node);
+  Task<Status> Initialize(ClaimPtr claim, NodePtr node);
+  Task<Status> GiveUp(ClaimPtr claim, std::string reason, std::string cause, std::string message);
+  Task<Status> Expire(ClaimPtr claim);
+  Task<Status> WriteClaim(ClaimPtr before, model::NodeClaim after);
+  Task<Status> End(ClaimPtr claim);
+  Task<Status> EndMachine(ClaimPtr claim);
+
+  void Tend(const ClaimPtr& claim, const NodePtr& node, Memory& memory, TimePoint now);
+  void CheckConsistency(const model::Node& node, model::NodeClaim& claim, Memory& memory,
+                        TimePoint now);
+  void JudgeDrift(const model::NodePool& pool, model::NodeClaim& claim, Memory& memory,
+                  TimePoint now);
+
+  Context& context() const { return parts_.context; }
+
+  const Parts parts_;
+  std::map<std::string, Memory> memory_;  // by uid
+};
+
+// What a claim that is Registered still lacks to be Initialized: a reason and a sentence.
+struct NotYet {
+  std::string reason;
+  std::string message;
+};
+std::optional<NotYet> WhyNotInitialized(const model::NodeClaim& claim, const model::Node& node,
+                                        const cloud::NodeClaimsTraits& traits);
+
+bool IsEphemeralTaint(const model::Taint& taint, const cloud::NodeClaimsTraits& traits);
+
+}  // namespace coppice::provision

@@ -1,0 +1,113 @@
+// Tending: what is to be said of a machine that is up: has it drifted, may it be consolidated, is it
+// what was promised, when did its pods last change. Only worked out again when something that it
+// depends on has changed, or its time has come.
+
+#include <fmt/format.h>
+
+#include "provision/conditions.h"
+#include "provision/disruption/drift.h"
+#include "provision/lifecycle/claim_life.h"
+
+namespace coppice::provision {
+
+namespace {
+
+namespace names = model::karpenter;
+
+constexpr Duration kTendEvery = std::chrono::minutes(5);
+constexpr Duration kConsistencyEvery = std::chrono::minutes(10);
+
+// A claim whose hash was made by another rule gets ours; one that has drifted stays drifted.
+void RestampHash(const model::NodePool& pool, model::NodeClaim& claim) {
+  if (LabelOr(claim.metadata.annotations, names::kHashVersionAnnotation) ==
+      model::kNodePoolHashVersion)
+    return;
+  claim.metadata.annotations[names::kHashVersionAnnotation] = model::kNodePoolHashVersion;
+  if (!model::IsTrue(claim.status.conditions, names::kDrifted))
+    claim.metadata.annotations[names::kHashAnnotation] = model::HashOf(pool);
+}
+
+}  // namespace
+
+void ClaimLife::JudgeDrift(const model::NodePool& pool, model::NodeClaim& claim, Memory& memory,
+                           TimePoint now) {
+  const DriftRules rules{context().labels(), context().traits().reserved_capacity_labels};
+  std::string reason(PoolDrift(pool, claim, rules));
+  if (reason.empty() && IsDueForTypeDrift(claim, now) &&
+      now >= Later(memory.types_checked, kTypeDriftMemory)) {
+    const auto types = context().parts.claims.InstanceTypesFor(pool, {});
+    if (types.ok() && *types != nullptr && !(*types)->empty()) {
+      reason = TypeDrift(**types, claim, rules);
+      if (reason.empty()) memory.types_checked = now;
+    }
+  }
+  if (reason.empty()) {
+    const auto drifted = context().parts.claims.IsDrifted(claim);
+    if (drifted.ok()) reason = *drifted;
+  }
+  SetDrifted(claim, reason, now);
+}
+
+void ClaimLife::CheckConsistency(const model::Node& node, model::NodeClaim& claim, Memory& memory,
+                                 TimePoint now) {
+  if (now < memory.consistency_at) return;
+  memory.consistency_at = Later(now, kConsistencyEvery);
+  std::string wrong;
+  for (const auto& [resource, wanted] : claim.spec.requests) {
+    if (wanted.IsZero()) continue;
+    const model::Quantity* promised = claim.status.capacity.Find(resource);
+    if (promised == nullptr || promised->IsZero()) continue;
+    const model::Quantity* there = node.status.capacity.Find(resource);
+    const double has = there == nullptr ? 0 : static_cast<double>(there->MilliValue());
+    const double part = has / static_cast<double>(promised->MilliValue());
+    if (part >= 0.9) continue;
+    wrong = fmt::format("expected {} of resource {}, but found {} ({:.1f}% of expected)",
+                        promised->ToString(), resource, there == nullptr ? "0" : there->ToString(),
+                        part * 100);
+  }
+  if (wrong.empty()) {
+    SetClaimCondition(claim, names::kConsistentStateFound, "True", names::kConsistentStateFound, "",
+                      now);
+    return;
+  }
+  context().Tell(Context::Of(claim), "Warning", "FailedConsistencyCheck", wrong);
+  SetClaimCondition(claim, names::kConsistentStateFound, "False", "ConsistencyCheckFailed", wrong,
+                    now);
+}
+
+void ClaimLife::Tend(const ClaimPtr& claim, const NodePtr& node, Memory& memory, TimePoint now) {
+  model::NodeClaim after = *claim;
+  // Pods that came, ended or are ending.
+  if (const auto last = parts_.pod_events.LastOn(claim->status.provider_id)) {
+    const auto& known = claim->status.last_pod_event_time;
+    if (!known || *last >= Later(known->at, PodEvents::kOnceIn))
+      after.status.last_pod_event_time = model::Time{*last};
+  }
+  const std::string pool_name = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
+  const NodePoolPtr pool = parts_.pools.Find(pool_name);
+  const auto facts = context().ClassOf(*claim->spec.node_class_ref);
+  const std::string read = claim->metadata.resource_version + "/" +
+                           (pool == nullptr ? "" : std::to_string(pool->metadata.generation)) +
+                           "/" + (facts ? std::to_string(facts->generation) : "");
+  const bool event = after.status.last_pod_event_time != claim->status.last_pod_event_time;
+  if (!event && read == memory.tended && now < memory.tend_at) {
+    context().WakeAt(memory.tend_at);
+    return;
+  }
+  memory.tended = read;
+  memory.tend_at = Later(now, kTendEvery);
+  if (pool != nullptr) {
+    RestampHash(*pool, after);
+    JudgeDrift(*pool, after, memory, now);
+    SetConsolidatable(after, *pool, now);
+    if (const auto settles = SettlesAt(after, *pool, now))
+      memory.tend_at = std::min(memory.tend_at, *settles);
+  }
+  const bool initialized = model::IsTrue(claim->status.conditions, names::kInitialized);
+  if (node != nullptr && initialized) CheckConsistency(*node, after, memory, now);
+  context().WakeAt(memory.tend_at);
+  if (after == *claim) return;
+  Begin(claim, WriteClaim(claim, std::move(after)));
+}
+
+}  // namespace coppice::provision

@@ -1,0 +1,267 @@
+#include "provision/pool_keeper.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/strings.h"
+#include "model/node_class.h"
+#include "model/node_pool_validation.h"
+#include "provision/amounts.h"
+#include "provision/claim_builder.h"
+#include "provision/claim_store.h"
+#include "provision/conditions.h"
+#include "wire/wire.h"
+
+namespace coppice::provision {
+
+namespace {
+
+using Json = nlohmann::json;
+namespace names = model::karpenter;
+
+constexpr size_t kRing = 4;
+
+bool IsHealthyRing(const std::deque<bool>& ring) {
+  const auto failures = std::ranges::count(ring, false);
+  return static_cast<size_t>(failures) * 2 < kRing;  // unhealthy from half of the ring on
+}
+
+// Only what is ours to write.
+Json PoolMetadata(const model::NodePool& pool) {
+  Json metadata = Json::object();
+  for (const char* key : {names::kHashAnnotation, names::kHashVersionAnnotation}) {
+    if (const std::string* value = pool.metadata.annotations.Find(key))
+      metadata["annotations"][key] = *value;
+  }
+  return metadata;
+}
+
+Json PoolStatus(const model::NodePool& pool) {
+  return Json::parse(wire::ToJson(pool)).value("status", Json::object());
+}
+
+}  // namespace
+
+void PoolKeeper::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
+                      const std::set<std::string>& marked, TimePoint now) {
+  uses_.clear();
+  for (const ClaimPtr& claim : claims) {
+    const std::string pool = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
+    const std::string& id = claim->status.provider_id;
+    if (pool.empty() || id.empty() || claim->metadata.deletion_timestamp || marked.contains(id))
+      continue;
+    StateNode state{.claim = std::make_shared<const ClaimFacts>(FactsFrom(*claim))};
+    const auto node = nodes.find(id);
+    if (node != nodes.end()) state.node = node->second.front();
+    Use& use = uses_[pool];
+    AddResources(use.resources, state.capacity());
+    ++use.nodes;
+  }
+  pools_.clear();
+  std::set<std::string> there;
+  context_.world().objects<model::NodePool>().ForEachByName([&](const NodePoolPtr& pool) {
+    if (!context_.Manages(pool->spec.template_.spec.node_class_ref)) return;
+    there.insert(pool->metadata.name);
+    const NodePoolPtr evaluated = Evaluated(pool, now);
+    pools_.push_back(evaluated);
+    SetMetrics(*evaluated);
+    const std::string& name = pool->metadata.name;
+    const auto written = written_.find(name);
+    const bool behind = written != written_.end() &&
+                        IsOlderVersion(pool->metadata.resource_version, written->second);
+    if (written != written_.end() && !behind) written_.erase(written);
+    if (behind || busy_.contains(name) || *evaluated == *pool) return;
+    busy_.insert(name);
+    context_.Spawn(WritePool(pool, evaluated));
+  });
+  std::erase_if(health_, [&](const auto& entry) { return !there.contains(entry.first); });
+  std::erase_if(written_, [&](const auto& entry) { return !there.contains(entry.first); });
+}
+
+NodePoolPtr PoolKeeper::Evaluated(const NodePoolPtr& pool, TimePoint now) {
+  auto after = std::make_shared<model::NodePool>(*pool);
+  const auto wrong = model::WrongWith(*pool, context_.labels());
+  if (wrong.empty()) {
+    SetPoolCondition(*after, kValidationSucceeded, "True", kValidationSucceeded, "", now);
+  } else {
+    SetPoolCondition(*after, kValidationSucceeded, "False", "NodePoolValidationFailed",
+                     Join(wrong, "; "), now);
+  }
+  JudgeClass(*after, now);
+  JudgeHealth(*pool, *after, now);
+  SettlePoolConditions(*after, now);
+  after->metadata.annotations[names::kHashAnnotation] = model::HashOf(*pool);
+  after->metadata.annotations[names::kHashVersionAnnotation] = model::kNodePoolHashVersion;
+  const Use& use = uses_[pool->metadata.name];
+  after->status.resources = use.resources;
+  after->status.resources["nodes"] = model::Quantity::FromUnits(use.nodes);
+  after->status.nodes = use.nodes;
+  return after;
+}
+
+void PoolKeeper::JudgeClass(model::NodePool& pool, TimePoint now) {
+  const auto& reference = *pool.spec.template_.spec.node_class_ref;
+  const auto found = context_.ClassOf(reference);
+  const auto no = [&](std::string_view reason, std::string_view message) {
+    SetPoolCondition(pool, kNodeClassReady, "False", reason, message, now);
+  };
+  if (!found) return no("NodeClassNotFound", "NodeClass not found on cluster");
+  if (found->deleting) return no("NodeClassTerminating", "NodeClass is Terminating");
+  if (!found->ready) {
+    SetPoolCondition(pool, kNodeClassReady, "Unknown", "NodeClassReadinessUnknown",
+                     "Node Class Readiness Unknown", now);
+    return;
+  }
+  if (!*found->ready) {
+    return no(found->reason.empty() ? "NodeClassNotReady" : found->reason, found->message);
+  }
+  SetPoolCondition(pool, kNodeClassReady, "True", kNodeClassReady, "", now);
+}
+
+void PoolKeeper::JudgeHealth(const model::NodePool& before, model::NodePool& pool, TimePoint now) {
+  const auto found = context_.ClassOf(*pool.spec.template_.spec.node_class_ref);
+  const int64_t class_generation = found ? found->generation : 0;
+  const std::string& name = pool.metadata.name;
+  auto [it, is_new] = health_.try_emplace(name);
+  Health& health = it->second;
+  if (is_new) {  // after a restart: as it was stored
+    health.generation = pool.metadata.generation;
+    health.class_generation = pool.status.node_class_observed_generation == 0
+                                  ? class_generation
+                                  : pool.status.node_class_observed_generation;
+    const auto* stored = model::FindCondition(before.status.conditions, kNodeRegistrationHealthy);
+    if (stored != nullptr && stored->status == "True") health.ring = {true};
+    if (stored != nullptr && stored->status == "False") health.ring = {false, false};
+    if (stored != nullptr) failures_[name] = {stored->reason, stored->message};
+  }
+  if (health.generation != pool.metadata.generation ||
+      health.class_generation != class_generation) {
+    health = {.generation = pool.metadata.generation, .class_generation = class_generation};
+  }
+  pool.status.node_class_observed_generation = class_generation;
+  if (health.ring.empty()) {
+    SetPoolCondition(pool, kNodeRegistrationHealthy, "Unknown", kAwaitingReconciliation,
+                     "no launch has ended yet", now);
+  } else if (IsHealthyRing(health.ring)) {
+    SetPoolCondition(pool, kNodeRegistrationHealthy, "True", kNodeRegistrationHealthy, "", now);
+  } else {
+    const auto& [reason, message] = failures_[name];
+    SetPoolCondition(pool, kNodeRegistrationHealthy, "False",
+                     reason.empty() ? "RegistrationFailed" : reason, message, now);
+  }
+}
+
+void PoolKeeper::LaunchEnded(std::string_view pool, bool well, std::string_view reason,
+                             std::string_view message) {
+  const auto it = health_.find(std::string(pool));
+  if (it == health_.end()) return;
+  it->second.ring.push_back(well);
+  if (it->second.ring.size() > kRing) it->second.ring.pop_front();
+  if (!well) failures_[std::string(pool)] = {std::string(reason), std::string(message)};
+}
+
+Task<void> PoolKeeper::WritePool(NodePoolPtr before, NodePoolPtr after) {
+  const std::string name = before->metadata.name;
+  const std::string metadata =
+      MergePatch(PoolMetadata(*before).dump(), PoolMetadata(*after).dump());
+  Status failed;
+  if (!metadata.empty()) {
+    Json patch;
+    patch["metadata"] = Json::parse(metadata);
+    const auto written = co_await context_.parts.writer.UpdateObject(NameOf(*before), patch.dump());
+    if (!written.ok()) failed = written.status();
+  }
+  const std::string status = MergePatch(PoolStatus(*before).dump(), PoolStatus(*after).dump());
+  if (failed.ok() && !status.empty()) {
+    Json patch;
+    patch["status"] = Json::parse(status);
+    const auto written = co_await context_.parts.writer.UpdateStatus(NameOf(*before), patch.dump());
+    if (!written.ok()) {
+      failed = written.status();
+    } else if (const auto stored = wire::FromJson<model::NodePool>(*written); stored.ok()) {
+      written_[name] = stored->metadata.resource_version;
+    }
+  }
+  busy_.erase(name);
+  if (!failed.ok() && failed.code() != Code::kNotFound && failed.code() != Code::kAborted) {
+    context_.parts.log.Warning("the status of a node pool could not be written",
+                               {{"nodepool", name}, {"error", failed}});
+  }
+}
+
+std::vector<PoolView> PoolKeeper::Views(const cloud::WaitingShapes& waiting) {
+  std::vector<PoolView> views;
+  types_.clear();
+  trouble_.clear();
+  for (const NodePoolPtr& pool : pools_) {
+    PoolView view{.pool = pool};
+    auto types = context_.parts.claims.InstanceTypesFor(*pool, waiting);
+    if (types.ok()) {
+      view.types = *std::move(types);
+      types_[pool->metadata.name] = view.types == nullptr ? 0 : view.types->size();
+    } else {
+      trouble_[pool->metadata.name] = types.status().message();
+      if (types.status().code() != Code::kUnavailable) {
+        context_.parts.log.Warning("the instance types of a node pool are not known",
+                                   {{"nodepool", pool->metadata.name}, {"error", types.status()}});
+      }
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+NodePoolPtr PoolKeeper::Find(std::string_view name) const {
+  const auto it = std::ranges::find(pools_, name, [](const NodePoolPtr& pool) -> std::string_view {
+    return pool->metadata.name;
+  });
+  return it == pools_.end() ? nullptr : *it;
+}
+
+void PoolKeeper::SetMetrics(const model::NodePool& pool) {
+  const std::string& name = pool.metadata.name;
+  const auto amount = [](std::string_view resource, const model::Quantity& quantity) {
+    return resource == "cpu" ? static_cast<double>(quantity.MilliValue()) / 1000
+                             : static_cast<double>(quantity.Value());
+  };
+  for (const auto& [resource, quantity] : pool.spec.limits) {
+    context_.Set("karpenter_nodepools_limit", "Limits specified on the nodepool.",
+                 amount(resource, quantity), {{"resource_type", resource}, {"nodepool", name}});
+  }
+  for (const auto& [resource, quantity] : pool.status.resources) {
+    context_.Set("karpenter_nodepools_usage", "The amount of resources that has been provisioned.",
+                 amount(resource, quantity), {{"resource_type", resource}, {"nodepool", name}});
+  }
+}
+
+std::vector<report::PoolState> PoolKeeper::States(
+    const std::map<std::string, double>& costs) const {
+  std::vector<report::PoolState> states;
+  for (const NodePoolPtr& pool : pools_) {
+    const std::string& name = pool->metadata.name;
+    report::PoolState state{.name = name,
+                            .ready = model::IsTrue(pool->status.conditions, names::kReady),
+                            .is_static = model::IsStatic(*pool)};
+    for (const auto& condition : pool->status.conditions) {
+      const bool counts =
+          condition.type == kValidationSucceeded || condition.type == kNodeClassReady;
+      if (!counts || condition.status == "True") continue;
+      if (!state.text.empty()) state.text += "; ";
+      state.text += condition.reason + ": " + condition.message;
+    }
+    if (const auto trouble = trouble_.find(name); trouble != trouble_.end() && state.text.empty())
+      state.text = "its instance types are not known: " + trouble->second;
+    state.nodes = pool->status.nodes.value_or(0);
+    for (const auto& [resource, quantity] : pool->status.resources)
+      state.usage.emplace_back(resource, quantity.ToString());
+    for (const auto& [resource, quantity] : pool->spec.limits)
+      state.limits.emplace_back(resource, quantity.ToString());
+    if (const auto cost = costs.find(name); cost != costs.end()) state.cost = cost->second;
+    if (const auto types = types_.find(name); types != types_.end()) state.types = types->second;
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+}  // namespace coppice::provision

@@ -1,0 +1,73 @@
+// PoolKeeper: NodePools as they stand. Which are valid, whose class is ready, what they have bought,
+// and what the hash of their template is; written into their status and annotations, and used at
+// once, whether that write has gone through or not.
+//
+// A pool with something wrong is left out, with the sentence in its condition; the others go on.
+//
+// Decision thread.
+
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "provision/context.h"
+#include "report/provision_report.h"
+
+namespace coppice::provision {
+
+class PoolKeeper {
+ public:
+  explicit PoolKeeper(Context& context) : context_(context) {}
+
+  // Looks at all pools: what they have is counted from these claims. Begins the writes.
+  void Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
+            const std::set<std::string>& marked, TimePoint now);
+
+  // With the instance types that can be bought for them; by name. Types are asked for the shapes
+  // that wait.
+  std::vector<PoolView> Views(const cloud::WaitingShapes& waiting);
+  const std::vector<NodePoolPtr>& pools() const { return pools_; }
+  NodePoolPtr Find(std::string_view name) const;
+
+  // How a launch of the pool's class ended: registered, or given up.
+  void LaunchEnded(std::string_view pool, bool well, std::string_view reason,
+                   std::string_view message);
+
+  std::vector<report::PoolState> States(const std::map<std::string, double>& costs) const;
+
+ private:
+  struct Health {
+    std::deque<bool> ring;  // of the last launches
+    int64_t generation = 0;
+    int64_t class_generation = 0;
+  };
+  struct Use {
+    model::ResourceList resources;
+    int64_t nodes = 0;
+  };
+
+  NodePoolPtr Evaluated(const NodePoolPtr& pool, TimePoint now);
+  void JudgeClass(model::NodePool& pool, TimePoint now);
+  void JudgeHealth(const model::NodePool& before, model::NodePool& pool, TimePoint now);
+  void SetMetrics(const model::NodePool& pool);
+  Task<void> WritePool(NodePoolPtr before, NodePoolPtr after);
+
+  Context& context_;
+  std::vector<NodePoolPtr> pools_;
+  std::map<std::string, Use> uses_;
+  std::map<std::string, Health> health_;
+  std::map<std::string, std::pair<std::string, std::string>> failures_;  // reason, message
+  std::set<std::string> busy_;
+  // By name: the version that a write answered; until the World shows it nothing is written again.
+  std::map<std::string, std::string> written_;
+  std::map<std::string, size_t> types_;         // by pool: how many are sold
+  std::map<std::string, std::string> trouble_;  // by pool: why no types are known
+};
+
+}  // namespace coppice::provision

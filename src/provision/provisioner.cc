@@ -1,0 +1,377 @@
+#include "provision/provisioner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/on_worker.h"
+#include "provision/amounts.h"
+#include "provision/claim_builder.h"
+#include "provision/disruption/pod_rules.h"
+#include "provision/scheduler_check.h"
+#include "report/explain.h"
+
+namespace coppice::provision {
+
+namespace {
+
+namespace names = model::karpenter;
+
+constexpr Duration kUnsureFor = std::chrono::seconds(10);
+constexpr Duration kFailedAgain = std::chrono::minutes(5);
+constexpr size_t kTypesToTell = 5;
+
+bool IsUnlaunched(const model::NodeClaim& claim) {
+  return claim.status.provider_id.empty() && !claim.metadata.deletion_timestamp;
+}
+
+// The most that any of the types has.
+model::ResourceList MostOf(const cloud::TypeList& types) {
+  model::ResourceList most;
+  for (const cloud::InstanceType* type : types) {
+    for (const auto& [name, amount] : type->capacity) {
+      model::Quantity& there = most[name];
+      if (there.Compare(amount) < 0) there = amount;
+    }
+  }
+  most["nodes"] = model::Quantity::FromUnits(1);
+  return most;
+}
+
+report::PlannedMachine Described(const PlannedClaim& planned, const std::string& pool,
+                                 const std::vector<PodPtr>& pods, const model::LabelRules& labels) {
+  report::PlannedMachine machine{.pool = pool, .type_count = planned.types.size()};
+  for (const cloud::InstanceType* type : planned.types) {
+    if (machine.types.size() < kTypesToTell) machine.types.push_back(type->name);
+  }
+  if (!planned.types.empty()) {
+    const double price = cloud::CheapestPrice(*planned.types[0], planned.requirements, labels);
+    if (price != cloud::kNoPrice) machine.price = price;
+  }
+  for (const size_t pod : planned.pods) machine.pods.push_back(pods[pod]);
+  return machine;
+}
+
+}  // namespace
+
+std::string Provisioner::NewName(const std::string& pool) {
+  static constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // as the API server
+  std::string name = pool + "-";
+  for (int i = 0; i < 5; ++i) name += kLetters[context().parts.rng.Below(kLetters.size())];
+  return name;
+}
+
+std::set<std::string> Provisioner::OnTheirWay() {
+  std::set<std::string> pods;
+  std::map<std::string, Expected> left;
+  for (const ClaimPtr& claim : parts_.store.List()) {
+    const auto it = expected_.find(claim->metadata.uid);
+    if (it == expected_.end() || !IsUnlaunched(*claim)) continue;
+    pods.insert(it->second.pods.begin(), it->second.pods.end());
+    left.insert(*it);
+  }
+  expected_ = std::move(left);
+  return pods;
+}
+
+std::set<std::string> Provisioner::UnsyncedPools(TimePoint now) {
+  std::set<std::string> pools;
+  std::erase_if(unsure_, [&](const auto& entry) { return entry.second <= now; });
+  for (const auto& [pool, until] : unsure_) pools.insert(pool);
+  for (const ClaimPtr& claim : parts_.store.List()) {
+    if (IsUnlaunched(*claim) && !expected_.contains(claim->metadata.uid))
+      pools.insert(LabelOr(claim->metadata.labels, model::kNodePoolLabel));
+  }
+  return pools;
+}
+
+void Provisioner::HoldBackLimits(DisruptionWorld& world) {
+  for (const ClaimPtr& claim : parts_.store.List()) {
+    if (!IsUnlaunched(*claim)) continue;
+    const std::string pool = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
+    const auto it = std::ranges::find(world.solver.pools, pool, &Pool::name);
+    if (it == world.solver.pools.end()) continue;
+    const auto expected = expected_.find(claim->metadata.uid);
+    for (auto& [resource, limit] : it->limits) {
+      if (expected != expected_.end()) {
+        if (const auto* most = expected->second.most.Find(resource)) limit.Sub(*most);
+      } else if (resource == "nodes") {
+        limit.Sub(model::Quantity::FromUnits(1));
+      }
+    }
+  }
+}
+
+std::string Provisioner::WhyNotBuy(const model::NodePool& pool) {
+  for (const auto& [resource, limit] : pool.spec.limits) {
+    const model::Quantity* used = pool.status.resources.Find(resource);
+    if (used != nullptr && used->Compare(limit) > 0) {
+      return fmt::format("{} resource usage of {} exceeds limit of {}", resource, used->ToString(),
+                         limit.ToString());
+    }
+  }
+  return "";
+}
+
+void Provisioner::TellIgnored(const DisruptionWorld& world, report::Provisioning& told) {
+  const StorageIndex storage(world.solver.storage);
+  const StorageRules rules = StorageRulesOf(context());
+  size_t ignored = 0;
+  for (const auto* entry : context().world().Unbound()) {
+    const PodPtr& pod = entry->pod;
+    if (!IsProvisionable(*pod)) continue;
+    if (context().parts.not_ours && context().parts.not_ours(*pod)) continue;
+    const auto refusal = Validate(*pod, storage, context().labels(), rules);
+    if (!refusal) continue;
+    ++ignored;
+    if (!refusal->silent) {
+      context().Tell(Context::Of(*pod), "Warning", "FailedScheduling",
+                     "Failed to schedule pod, " + refusal->text, kFailedAgain);
+    }
+    told.unplaced.push_back({.pod = pod, .text = refusal->text, .ignored = true});
+  }
+  context().Set("karpenter_scheduler_ignored_pods_count",
+                "Number of pods ignored during scheduling by Karpenter",
+                static_cast<double>(ignored));
+}
+
+void Provisioner::DropSettled(const SolveRequest& request, SolveOutcome& outcome) {
+  const auto settled = [&](size_t pod) {
+    const model::Pod& asked = *request.pods[pod];
+    const auto now = context().world().FindPod(asked.metadata.namespace_, asked.metadata.name);
+    return now == nullptr || now->metadata.uid != asked.metadata.uid ||
+           now->spec.node_name != asked.spec.node_name;
+  };
+  for (PlannedClaim& claim : outcome.claims) std::erase_if(claim.pods, settled);
+}
+
+void Provisioner::DropMisfits(const DisruptionWorld& world, const SolveRequest& request,
+                              const std::vector<model::NodeClaim>& claims, SolveOutcome& outcome,
+                              report::Provisioning& told) {
+  const EngineOptions& options = context().options();
+  if (context().parts.filters == nullptr || !options.ask_filters || options.upstream_exact) return;
+  const PlanToCheck plan{world.solver, request.pods, outcome, claims, context().labels()};
+  for (const Misfit& misfit : WouldNotSchedule(context().world(), *context().parts.filters, plan)) {
+    std::erase(outcome.claims[misfit.claim].pods, misfit.pod);
+    const PodPtr& pod = request.pods[misfit.pod];
+    const std::string text = fmt::format(
+        "nothing is bought for it in nodepool \"{}\": kube-scheduler would not put it on such a "
+        "machine: {}",
+        world.solver.pools[outcome.claims[misfit.claim].pool].name, misfit.text);
+    context().Tell(Context::Of(*pod), "Warning", "FailedScheduling",
+                   "Failed to schedule pod, " + text, kFailedAgain);
+    told.unplaced.push_back({.pod = pod, .text = text});
+  }
+}
+
+void Provisioner::Nominate(const DisruptionWorld& world, const SolveRequest& request,
+                           const SolveOutcome& outcome, TimePoint now, report::Provisioning& told) {
+  const TimePoint until = Later(now, context().options().nomination_window());
+  for (const ExistingPlacement& placement : outcome.existing) {
+    const StateNode& state = world.solver.nodes[placement.node];
+    const Machine& machine = world.machines[placement.node];
+    const std::string id = machine.claim != nullptr ? machine.claim->status.provider_id
+                           : state.node->spec.provider_id.empty() ? state.node->metadata.name
+                                                                  : state.node->spec.provider_id;
+    parts_.marks.Nominate(id, until);
+    std::string where = state.node != nullptr ? "node/" + state.node->metadata.name : "";
+    if (machine.claim != nullptr)
+      where = "nodeclaim/" + machine.claim->metadata.name + (where.empty() ? "" : ", ") + where;
+    for (const size_t pod : placement.pods) {
+      context().Tell(Context::Of(*request.pods[pod]), "Normal", "Nominated",
+                     "Pod should schedule on: " + where);
+      told.placed.push_back({request.pods[pod], state.name()});
+    }
+  }
+}
+
+void Provisioner::TellErrors(const SolveRequest& request, const SolveOutcome& outcome,
+                             report::Provisioning& told) {
+  size_t unschedulable = 0;
+  for (const PodError& error : outcome.errors) {
+    const PodPtr& pod = request.pods[error.pod];
+    if (error.kind == PodErrorKind::kReservation) continue;  // it will be tried again
+    ++unschedulable;
+    context().Tell(Context::Of(*pod), "Warning", "FailedScheduling",
+                   "Failed to schedule pod, " + error.text, kFailedAgain);
+    told.unplaced.push_back({.pod = pod, .text = error.text});
+  }
+  for (const size_t pod : outcome.left_out) {
+    told.unplaced.push_back(
+        {.pod = request.pods[pod], .text = "its volumes could not be looked up", .ignored = true});
+  }
+  context().Set("karpenter_scheduler_unschedulable_pods_count", "The number of unschedulable Pods.",
+                static_cast<double>(unschedulable), {{"controller", "provisioner"}});
+}
+
+Task<Result<ClaimPtr>> Provisioner::Buy(Wish wish) {
+  model::NodeClaim claim = std::move(wish.claim);
+  claim.metadata.generate_name.clear();
+  claim.metadata.name = NewName(wish.pool->metadata.name);
+  claim.metadata.finalizers = {names::kFinalizer};
+  if (!claim.spec.termination_grace_period)
+    claim.spec.termination_grace_period = context().traits().default_termination_grace_period;
+  const bool relaxed =
+      LabelOr(claim.metadata.annotations, names::kMinValuesRelaxedAnnotation) == "true";
+  const std::string pool = wish.pool->metadata.name;
+  auto made = co_await parts_.store.Create(std::move(claim));
+  if (!made.ok()) {
+    const Code code = made.status().code();
+    if (code == Code::kUnavailable || code == Code::kDeadlineExceeded)
+      unsure_[pool] = Later(context().Now(), kUnsureFor);
+    co_return made.status();
+  }
+  Expected expected;
+  for (const PodPtr& pod : wish.pods) expected.pods.insert(pod->metadata.uid);
+  expected.most = std::move(wish.most);
+  expected_[(*made)->metadata.uid] = std::move(expected);
+  MetricLabels labels;
+  labels["reason"] = wish.reason;
+  labels["nodepool"] = pool;
+  labels["min_values_relaxed"] = relaxed ? "true" : "false";
+  context().Count("karpenter_nodeclaims_created_total",
+                  "Number of nodeclaims created in total by Karpenter.", labels);
+  parts_.life.LookAt(*made, context().Now());
+  co_return made;
+}
+
+Task<report::PlannedMachine> Provisioner::BuyPlanned(Wish wish, report::PlannedMachine machine) {
+  const std::vector<PodPtr> pods = wish.pods;
+  const std::string pool = wish.pool->metadata.name;
+  auto made = co_await Buy(std::move(wish));
+  if (!made.ok()) {
+    machine.error = made.status().message();
+    context().parts.log.Warning("a node claim could not be created",
+                                {{"nodepool", pool}, {"error", made.status()}});
+    co_return machine;
+  }
+  machine.claim = (*made)->metadata.name;
+  context().parts.log.Info("node claim created", {{"nodeclaim", machine.claim},
+                                                  {"nodepool", pool},
+                                                  {"pods", report::Names(pods)},
+                                                  {"instance_types", machine.type_count}});
+  for (const PodPtr& pod : pods) {
+    context().Tell(Context::Of(*pod), "Normal", "Nominated",
+                   "Pod should schedule on: nodeclaim/" + machine.claim);
+  }
+  co_return machine;
+}
+
+std::string Provisioner::WhyNotNow(const std::set<std::string>& unsynced) const {
+  const Duration age = context().parts.view_age ? context().parts.view_age() : Duration::zero();
+  if (age > context().options().max_view_age)
+    return "the view of the cluster is stale; nothing is bought";
+  if (context().options().upstream_exact && (!unsynced.empty() || !expected_.empty()))
+    return "waiting on cluster sync: a claim is not launched yet";
+  return "";
+}
+
+SolveRequest Provisioner::RequestOf(const DisruptionWorld& world,
+                                    const std::set<std::string>& on_their_way) const {
+  SolveRequest request;
+  for (const PodPtr& pod : world.pending) {
+    if (!on_their_way.contains(pod->metadata.uid)) request.pods.push_back(pod);
+  }
+  const PodBudgets budgets(world.budgets);
+  for (size_t i = 0; i < world.machines.size(); ++i) {
+    if (!world.solver.nodes[i].marked_for_deletion) continue;
+    for (const PodPtr& pod : world.machines[i].pods) {
+      if (budgets.IsCurrentlyReschedulable(*pod, world.now) &&
+          !on_their_way.contains(pod->metadata.uid))
+        request.pods.push_back(pod);
+    }
+  }
+  return request;
+}
+
+Task<Result<SolveOutcome>> Provisioner::Solve(std::shared_ptr<const DisruptionWorld> world,
+                                              const SolveRequest& request) {
+  SolveOutcome outcome;
+  if (world->solver.pools.empty()) {
+    for (size_t i = 0; i < request.pods.size(); ++i)
+      outcome.errors.push_back({.pod = i, .text = "nodepools not found or not ready"});
+    co_return outcome;
+  }
+  const SolverOptions options = SolverOptionsOf(context());
+  std::vector<PoolProblem> problems;
+  const std::function<void()> work = [&] {
+    Solver solver(world->solver, options);
+    outcome = solver.Solve(request);
+    problems = solver.pool_problems();
+  };
+  const Status solved = co_await OnWorker(context().parts.workers, context().parts.executor, work);
+  if (!solved.ok()) co_return solved;
+  for (const PoolProblem& problem : problems) {
+    if (const auto pool = parts_.pools.Find(world->solver.pools[problem.pool].name)) {
+      context().Tell(Context::Of(*pool), "Warning", "NoCompatibleInstanceTypes",
+                     "NodePool requirements filtered out all compatible available instance types",
+                     std::chrono::minutes(1));
+    }
+  }
+  DropSettled(request, outcome);
+  co_return outcome;
+}
+
+Task<void> Provisioner::BuyAll(const DisruptionWorld& world, const SolveRequest& request,
+                               SolveOutcome& outcome, const std::set<std::string>& unsynced,
+                               report::Provisioning& told) {
+  std::vector<model::NodeClaim> claims;
+  std::vector<NodePoolPtr> pools;
+  for (const PlannedClaim& planned : outcome.claims) {
+    pools.push_back(parts_.pools.Find(world.solver.pools[planned.pool].name));
+    claims.push_back(pools.back() == nullptr
+                         ? model::NodeClaim()
+                         : ClaimFrom(*pools.back(), planned, context().labels()));
+  }
+  DropMisfits(world, request, claims, outcome, told);
+  Nominate(world, request, outcome, world.now, told);
+  TellErrors(request, outcome, told);
+  std::vector<Task<report::PlannedMachine>> purchases;
+  for (size_t i = 0; i < outcome.claims.size(); ++i) {
+    const PlannedClaim& planned = outcome.claims[i];
+    if (planned.pods.empty() || pools[i] == nullptr) continue;
+    auto machine = Described(planned, pools[i]->metadata.name, request.pods, context().labels());
+    machine.error =
+        unsynced.contains(machine.pool)
+            ? "a claim of this pool is not launched yet, and nobody knows for whom it is"
+            : WhyNotBuy(*pools[i]);
+    if (!machine.error.empty()) {
+      told.machines.push_back(std::move(machine));
+      continue;
+    }
+    Wish wish{pools[i], std::move(claims[i]), "provisioned", machine.pods, MostOf(planned.types)};
+    purchases.push_back(BuyPlanned(std::move(wish), std::move(machine)));
+  }
+  auto bought = co_await WhenAll(std::move(purchases));
+  for (report::PlannedMachine& machine : bought) told.machines.push_back(std::move(machine));
+}
+
+Task<report::Provisioning> Provisioner::Run(TimePoint now) {
+  report::Provisioning told{.at = now};
+  const std::set<std::string> on_their_way = OnTheirWay();
+  const std::set<std::string> unsynced = UnsyncedPools(now);
+  told.held_back = WhyNotNow(unsynced);
+  if (!told.held_back.empty()) co_return told;
+  const ViewParts view{context(), parts_.store, parts_.pools, parts_.marks};
+  const auto world = std::make_shared<DisruptionWorld>(MakeView(view, now));
+  HoldBackLimits(*world);
+  TellIgnored(*world, told);
+  const SolveRequest request = RequestOf(*world, on_their_way);
+  told.pods = request.pods.size();
+  if (request.pods.empty()) co_return told;
+  auto outcome = co_await Solve(world, request);
+  if (!outcome.ok()) {
+    told.held_back = "no worker is free: " + outcome.status().message();
+    co_return told;
+  }
+  told.took = context().Now() - now;
+  context().Observe("karpenter_scheduler_scheduling_duration_seconds",
+                    "Duration of scheduling simulations used for deprovisioning and provisioning.",
+                    Seconds(told.took), {{"controller", "provisioner"}});
+  co_await BuyAll(*world, request, *outcome, unsynced, told);
+  if (explain && !told.unplaced.empty()) explain(world, told.unplaced);
+  co_return told;
+}
+
+}  // namespace coppice::provision

@@ -1,0 +1,97 @@
+// Provisioner: from pods that wait to claims that are created.
+//
+// One run: what waits and what there is are copied out of the World, the solver works (on a worker:
+// values only), kube-scheduler's filters are asked, claims are created and their launch is begun. A
+// pod whose claim is not launched yet is not asked for again. A pool with a claim that is not
+// launched and of whose pods nothing is known (it was created by a process before us) buys nothing
+// until that is over; others go on. (The peer stops everything.)
+//
+// Decision thread; one run at a time.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "provision/cluster_view.h"
+#include "provision/lifecycle/claim_life.h"
+#include "report/provision_report.h"
+
+namespace coppice::provision {
+
+class Provisioner {
+ public:
+  struct Parts {
+    Context& context;
+    ClaimStore& store;
+    PoolKeeper& pools;
+    ClaimLife& life;
+    Marks& marks;
+  };
+  explicit Provisioner(Parts parts) : parts_(parts) {}
+
+  Task<report::Provisioning> Run(TimePoint now);
+
+  // Creates a claim of a pool with a name of its own, and begins its launch.
+  struct Wish {
+    NodePoolPtr pool;
+    model::NodeClaim claim;
+    std::string reason;  // provisioned, drifted, empty, underutilized
+    std::vector<PodPtr> pods;
+    model::ResourceList most = {};  // that the machine may turn out to have
+  };
+  Task<Result<ClaimPtr>> Buy(Wish wish);
+  // Why the pool may not buy one more now; "" if it may.
+  std::string WhyNotBuy(const model::NodePool& pool);
+
+  // Claims of static pools: as many as are wished for.
+  void KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint now);
+
+  // Pods that are on their way to a claim that is not launched yet, by uid.
+  std::set<std::string> OnTheirWay();
+
+  // Near misses of pods that could not be placed, worked out on a worker.
+  std::function<void(std::shared_ptr<const DisruptionWorld>, std::vector<report::UnplacedPod>)>
+      explain;
+
+ private:
+  std::string WhyNotNow(const std::set<std::string>& unsynced) const;
+  SolveRequest RequestOf(const DisruptionWorld& world,
+                         const std::set<std::string>& on_their_way) const;
+  Task<Result<SolveOutcome>> Solve(std::shared_ptr<const DisruptionWorld> world,
+                                   const SolveRequest& request);
+  Task<void> BuyAll(const DisruptionWorld& world, const SolveRequest& request,
+                    SolveOutcome& outcome, const std::set<std::string>& unsynced,
+                    report::Provisioning& told);
+  void HoldBackLimits(DisruptionWorld& world);
+  std::set<std::string> UnsyncedPools(TimePoint now);
+  void TellIgnored(const DisruptionWorld& world, report::Provisioning& told);
+  void Nominate(const DisruptionWorld& world, const SolveRequest& request,
+                const SolveOutcome& outcome, TimePoint now, report::Provisioning& told);
+  void TellErrors(const SolveRequest& request, const SolveOutcome& outcome,
+                  report::Provisioning& told);
+  void DropMisfits(const DisruptionWorld& world, const SolveRequest& request,
+                   const std::vector<model::NodeClaim>& claims, SolveOutcome& outcome,
+                   report::Provisioning& told);
+  void DropSettled(const SolveRequest& request, SolveOutcome& outcome);
+  Task<report::PlannedMachine> BuyPlanned(Wish wish, report::PlannedMachine machine);
+  std::string NewName(const std::string& pool);
+  Task<void> GrowStatic(NodePoolPtr pool, int64_t count);
+  Task<void> ShrinkStatic(NodePoolPtr pool, std::vector<ClaimPtr> claims, int64_t count);
+
+  Context& context() const { return parts_.context; }
+
+  const Parts parts_;
+  struct Expected {
+    std::set<std::string> pods;  // uids
+    model::ResourceList most;    // that it may turn out to have
+  };
+  std::map<std::string, Expected> expected_;  // by the claim's uid
+  std::map<std::string, TimePoint> unsure_;   // by pool: a create whose end is not known
+  std::set<std::string> static_busy_;         // pools
+};
+
+}  // namespace coppice::provision

@@ -1,0 +1,157 @@
+#include "provision/scheduler_check.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "report/explain.h"
+
+namespace coppice::provision {
+
+namespace {
+
+// Labels whose one value a requirement settles.
+void SettleLabels(const model::NodeRequirements& requirements, model::Labels& labels) {
+  for (const model::NodeRequirement& requirement : requirements) {
+    if (!requirement.complement() && requirement.values().size() == 1)
+      labels[requirement.key()] = requirement.values()[0];
+  }
+}
+
+model::Node ReadyNode(const std::string& name) {
+  model::Node node;
+  node.metadata.name = name;
+  node.metadata.uid = name;
+  node.status.conditions = {{.type = "Ready", .status = "True"}};
+  return node;
+}
+
+class PlanInSnapshot {
+ public:
+  PlanInSnapshot(cluster::World& world, const PlanToCheck& plan)
+      : world_(world), snapshot_(world.snapshot()), plan_(plan) {
+    FindPods();
+  }
+
+  // kNone if the snapshot has it already under that name.
+  cluster::NodeIndex Add(const model::Node& node) {
+    const auto added = snapshot_.AddNode(node);
+    return added.ok() ? *added : snapshot_.FindNode(node.metadata.name);
+  }
+
+  cluster::NodeIndex AddExisting(const StateNode& state) {
+    if (state.node != nullptr) return snapshot_.FindNode(state.node->metadata.name);
+    model::Node node = ReadyNode(state.claim->name);
+    node.metadata.labels = state.labels();
+    node.metadata.labels[model::kHostnameLabel] = state.claim->name;
+    node.spec.taints = state.taints();
+    node.status.allocatable = state.allocatable();
+    node.status.capacity = state.capacity();
+    return Add(node);
+  }
+
+  cluster::PodIndex IndexOf(size_t pod) const {
+    const auto it = index_.find(plan_.pods[pod]->metadata.uid);
+    return it == index_.end() ? cluster::kNone : it->second;
+  }
+
+  void Put(size_t pod, cluster::NodeIndex node) {
+    const cluster::PodIndex index = IndexOf(pod);
+    if (index == cluster::kNone || node == cluster::kNone) return;
+    if (snapshot_.node_of(index) != cluster::kNone) snapshot_.Unplace(index);
+    snapshot_.Place(index, node);
+  }
+
+ private:
+  void FindPods() {
+    for (const auto* entry : world_.Unbound()) index_[entry->pod->metadata.uid] = entry->index;
+    std::set<std::string> nodes;
+    for (const PodPtr& pod : plan_.pods) {
+      if (!pod->spec.node_name.empty()) nodes.insert(pod->spec.node_name);
+    }
+    for (const std::string& node : nodes) {
+      for (const auto* entry : world_.BoundTo(node))
+        index_[entry->pod->metadata.uid] = entry->index;
+    }
+  }
+
+  cluster::World& world_;
+  cluster::Snapshot& snapshot_;
+  const PlanToCheck& plan_;
+  std::map<std::string, cluster::PodIndex> index_;
+};
+
+}  // namespace
+
+model::Node ImaginedNode(const model::NodeClaim& claim, const std::string& name,
+                         const cloud::TypeList& types, const model::NodeRequirements& requirements,
+                         const model::LabelRules& labels) {
+  model::Node node = ReadyNode(name);
+  node.spec.taints = claim.spec.taints;
+  node.metadata.labels = claim.metadata.labels;
+  for (const cloud::InstanceType* type : types) {
+    for (const cloud::AllocatableGroup& group : cloud::AllocatableGroups(*type)) {
+      for (const cloud::Offering* offering : group.offerings) {
+        if (!offering->Launchable() || !requirements.Compatible(offering->requirements, &labels))
+          continue;
+        if (!cloud::Fits(claim.spec.requests, group.allocatable)) continue;
+        SettleLabels(type->requirements, node.metadata.labels);
+        SettleLabels(requirements, node.metadata.labels);
+        SettleLabels(offering->requirements, node.metadata.labels);
+        node.metadata.labels[model::kHostnameLabel] = name;
+        node.status.allocatable = group.allocatable;
+        node.status.capacity = type->capacity;
+        return node;
+      }
+    }
+  }
+  return node;
+}
+
+std::vector<Misfit> WouldNotSchedule(cluster::World& world, const fit::Chain& filters,
+                                     const PlanToCheck& plan) {
+  std::vector<Misfit> misfits;
+  cluster::Snapshot& snapshot = world.snapshot();
+  const auto fork = snapshot.Fork();
+  PlanInSnapshot planned(world, plan);
+  for (const ExistingPlacement& placement : plan.outcome.existing) {
+    const auto node = planned.AddExisting(plan.input.nodes[placement.node]);
+    for (const size_t pod : placement.pods) planned.Put(pod, node);
+  }
+  std::vector<cluster::NodeIndex> nodes;
+  for (size_t i = 0; i < plan.outcome.claims.size(); ++i) {
+    const PlannedClaim& claim = plan.outcome.claims[i];
+    const model::Node node = ImaginedNode(plan.claims[i], "planned-" + std::to_string(i),
+                                          claim.types, claim.requirements, plan.labels);
+    // One that no offering stands behind has no allocatable: that is the provider's to refuse.
+    nodes.push_back(node.status.allocatable.empty() ? cluster::kNone : planned.Add(node));
+    for (const size_t pod : claim.pods) planned.Put(pod, nodes.back());
+  }
+  // Pods of one kind on one machine get one answer.
+  std::map<std::tuple<size_t, cluster::SpecId, cluster::LabelSetId>, std::string> asked;
+  for (size_t i = 0; i < plan.outcome.claims.size(); ++i) {
+    if (nodes[i] == cluster::kNone) continue;
+    for (const size_t pod : plan.outcome.claims[i].pods) {
+      const cluster::PodIndex index = planned.IndexOf(pod);
+      if (index == cluster::kNone) continue;
+      const auto key = std::make_tuple(i, snapshot.spec_id(index), snapshot.label_set_id(index));
+      const auto known = asked.find(key);
+      std::string text;
+      if (known != asked.end() && snapshot.IsPlain(index)) {
+        text = known->second;
+      } else {
+        snapshot.Unplace(index);
+        const fit::Question question = filters.Ask(snapshot, index);
+        const model::Verdict verdict =
+            question.rejected() ? question.rejection() : question.Check(nodes[i]);
+        snapshot.Place(index, nodes[i]);
+        if (!verdict.yes()) text = report::Sentence(verdict);
+        asked[key] = text;
+      }
+      if (!text.empty()) misfits.push_back({i, pod, std::move(text)});
+    }
+  }
+  return misfits;
+}
+
+}  // namespace coppice::provision

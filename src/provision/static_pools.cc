@@ -1,0 +1,115 @@
+// Static pools: as many machines as spec.replicas says, whoever needs them.
+
+#include <algorithm>
+#include <utility>
+
+#include "provision/claim_builder.h"
+#include "provision/disruption/pod_rules.h"
+#include "provision/provisioner.h"
+
+namespace coppice::provision {
+
+namespace {
+
+namespace names = model::karpenter;
+
+// What leaves first when a static pool shrinks.
+struct Leaver {
+  ClaimPtr claim;
+  int rank = 0;  // not launched, empty, occupied, protected
+  double cost = 0;
+};
+
+}  // namespace
+
+void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint) {
+  if (!context().options().gates.static_capacity) return;
+  for (const NodePoolPtr& pool : parts_.pools.pools()) {
+    const std::string& name = pool->metadata.name;
+    if (!model::IsStatic(*pool) || pool->metadata.deletion_timestamp || static_busy_.contains(name))
+      continue;
+    std::vector<ClaimPtr> running;
+    int64_t all = 0;
+    for (const ClaimPtr& claim : claims) {
+      if (LabelOr(claim->metadata.labels, model::kNodePoolLabel) != name) continue;
+      ++all;
+      const bool leaves = claim->metadata.deletion_timestamp ||
+                          parts_.marks.leaving.contains(claim->status.provider_id);
+      if (!leaves) running.push_back(claim);
+    }
+    const int64_t wanted = *pool->spec.replicas;
+    const auto count = static_cast<int64_t>(running.size());
+    if (count < wanted && model::IsTrue(pool->status.conditions, names::kReady)) {
+      int64_t more = wanted - count;
+      if (const auto* limit = pool->spec.limits.Find("nodes"))
+        more = std::min(more, limit->Value() - all);
+      if (more <= 0) continue;
+      static_busy_.insert(name);
+      context().Spawn(GrowStatic(pool, more));
+    } else if (count > wanted) {
+      static_busy_.insert(name);
+      context().Spawn(ShrinkStatic(pool, std::move(running), count - wanted));
+    }
+  }
+}
+
+Task<void> Provisioner::GrowStatic(NodePoolPtr pool, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    PlannedClaim planned;
+    planned.requirements =
+        model::NodeRequirements::From(pool->spec.template_.spec.requirements, context().labels());
+    Wish wish;
+    wish.pool = pool;
+    wish.reason = "provisioned";
+    wish.claim = ClaimFrom(*pool, planned, context().labels());
+    // The provider chooses among all that the pool allows.
+    wish.claim.spec.requirements = pool->spec.template_.spec.requirements;
+    const auto made = co_await Buy(std::move(wish));
+    if (!made.ok()) {
+      context().parts.log.Warning("a node claim of a static pool could not be created",
+                                  {{"nodepool", pool->metadata.name}, {"error", made.status()}});
+      co_await context().parts.executor.Sleep(std::chrono::seconds(10));
+      break;
+    }
+  }
+  static_busy_.erase(pool->metadata.name);
+}
+
+Task<void> Provisioner::ShrinkStatic(NodePoolPtr pool, std::vector<ClaimPtr> claims,
+                                     int64_t count) {
+  std::vector<Leaver> leavers;
+  const TimePoint now = context().Now();
+  for (const ClaimPtr& claim : claims) {
+    Leaver leaver{.claim = claim};
+    if (!claim->status.provider_id.empty()) {
+      leaver.rank = 1;
+      for (const NodePtr& node : context().NodesOf(claim->status.provider_id)) {
+        for (const auto* entry : context().world().BoundTo(node->metadata.name)) {
+          const model::Pod& pod = *entry->pod;
+          if (IsTerminal(pod)) continue;
+          const bool is_protected = !IsDisruptable(pod, now);
+          if (IsOwnedBy(pod, "apps/v1", "DaemonSet") && !is_protected) continue;
+          leaver.rank = std::max(leaver.rank, is_protected ? 3 : 2);
+          leaver.cost += EvictionCost(pod, context().options().gates.pod_deletion_cost_management);
+        }
+      }
+    }
+    leavers.push_back(std::move(leaver));
+  }
+  std::ranges::sort(leavers, [](const Leaver& a, const Leaver& b) {
+    if (a.rank != b.rank) return a.rank < b.rank;
+    if (a.cost != b.cost) return a.cost < b.cost;
+    return a.claim->metadata.name < b.claim->metadata.name;
+  });
+  leavers.resize(std::min(leavers.size(), static_cast<size_t>(count)));
+  for (const Leaver& leaver : leavers) {
+    const Status status = co_await parts_.life.Disrupt(leaver.claim, "static_scaled_down");
+    if (status.ok()) continue;
+    context().parts.log.Warning("a node claim of a static pool could not be deleted",
+                                {{"nodeclaim", leaver.claim->metadata.name}, {"error", status}});
+    break;
+  }
+  static_busy_.erase(pool->metadata.name);
+}
+
+}  // namespace coppice::provision
