@@ -33,6 +33,7 @@ class AutoscaleSeat final : public EngineSeat {
 
   host::Engine& engine() override { return autoscaler_; }
   cloud::NodeGroups* groups() override { return guarded_.get(); }
+  market::Seller* seller() override { return seller_; }
   void Leads() override { numbers_.Leads(true); }
 
   Task<Status> Open() override {
@@ -54,6 +55,7 @@ class AutoscaleSeat final : public EngineSeat {
                                      .oldest_kind = [&feed] { return feed.oldest_kind(); },
                                      .wake = [this] { autoscaler_.WorkEnded(); }});
     if (!assembly.ok()) co_return assembly.status();
+    seller_ = &(*assembly)->engine().seller();
     autoscaler_.Open({.assembly = *std::move(assembly),
                       .groups = *guarded_,
                       .feed = &feed,
@@ -125,6 +127,7 @@ class AutoscaleSeat final : public EngineSeat {
   std::unique_ptr<cloud::NodeGroups> groups_;
   std::unique_ptr<cloud::NodeGroups> guarded_;
   Autoscaler autoscaler_;
+  market::Seller* seller_ = nullptr;  // the engine's
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "batch/buying/gang_buyer.h"
 #include "batch/controllers/job_controller.h"
 #include "batch/controllers/pod_group_controller.h"
 #include "batch/controllers/queue_controller.h"
@@ -22,9 +23,11 @@ constexpr char kEndedPods[] = "status.phase!=Pending,status.phase!=Running,statu
 
 class BatchSeat final : public EngineSeat, public host::Engine {
  public:
-  BatchSeat(const batch::SchedulerFlags& flags, const ProcessParts& parts)
+  BatchSeat(const batch::SchedulerFlags& flags, const ProcessParts& parts,
+            std::function<std::vector<market::Seller*>()> sellers)
       : flags_(flags),
         parts_(parts),
+        sellers_(std::move(sellers)),
         options_(EngineOptionsOf(flags, parts)),
         numbers_(parts.metrics),
         conf_(
@@ -89,6 +92,8 @@ class BatchSeat final : public EngineSeat, public host::Engine {
                                .log = parts_.log,
                                .metrics = &numbers_,
                                .wake = [this] { News(); }};
+    OpenMarket();
+    if (buyer_) parts.waiting = &*buyer_;
     engine_ = std::make_unique<batch::Engine>(std::move(parts));
     OpenControllers();
     co_return Status::Ok();
@@ -112,27 +117,30 @@ class BatchSeat final : public EngineSeat, public host::Engine {
     {
       const std::lock_guard lock(mutex_);
       report_ = report;
+      if (buyer_) gangs_ = buyer_->Report();
     }
     co_return host::PassEnd{.succeeded = succeeded};
   }
 
   std::optional<Result<std::string>> Explain(const net::ServerRequest& request) override {
-    const std::string* asked = request.Query("group");
-    if (asked == nullptr || asked->empty()) return std::nullopt;
-    const std::string& group = *asked;
+    const std::string group = request.Query("group");
+    if (group.empty()) return std::nullopt;
     std::shared_ptr<const report::SessionReport> report;
+    std::string bought;  // what is said of machines for it
     {
       const std::lock_guard lock(mutex_);
       report = report_;
+      const auto gang = std::ranges::find(gangs_, group, &report::WaitingGang::gang);
+      if (gang != gangs_.end() && !gang->why.empty()) bought = gang->why + "\n";
     }
     if (report == nullptr) return Result<std::string>(Unavailable("no session has run yet"));
     const auto waiting =
         std::ranges::find(report->waiting, group, &report::SessionReport::Waiting::job);
     if (waiting != report->waiting.end()) {
       return Result<std::string>(fmt::format(
-          "{} waits in queue {}: {} of its pods have a place, {} are needed, {} wait\n{}{}\n",
+          "{} waits in queue {}: {} of its pods have a place, {} are needed, {} wait\n{}{}\n{}",
           group, waiting->queue, waiting->placed, waiting->min_available, waiting->pods,
-          waiting->admitted ? "" : "its queue holds it back: ", waiting->why));
+          waiting->admitted ? "" : "its queue holds it back: ", waiting->why, bought));
     }
     const auto seen =
         std::ranges::find(report->groups, group, &report::SessionReport::Group::group);
@@ -149,6 +157,25 @@ class BatchSeat final : public EngineSeat, public host::Engine {
     batch::EngineOptions options = flags.engine;
     options.session.upstream_exact = parts.flags.upstream_exact;
     return options;
+  }
+
+  // Whoever sells machines in this process sells to gangs.
+  void OpenMarket() {
+    if (options_.session.upstream_exact) return;
+    std::vector<market::Seller*> sellers = sellers_();
+    if (sellers.empty()) return;
+    market_.emplace(std::move(sellers));
+    buyer_.emplace(batch::GangBuyer::Parts{.options = {},
+                                           .market = *market_,
+                                           .world = parts_.world,
+                                           .writer = parts_.writer,
+                                           .executor = parts_.executor,
+                                           .log = parts_.log,
+                                           .assumed = [this]() -> const cluster::World* {
+                                             return engine_ == nullptr ? nullptr
+                                                                       : &engine_->world();
+                                           },
+                                           .wake = [this] { News(); }});
   }
 
   void OpenControllers() {
@@ -185,22 +212,27 @@ class BatchSeat final : public EngineSeat, public host::Engine {
 
   const batch::SchedulerFlags& flags_;
   const ProcessParts parts_;
+  const std::function<std::vector<market::Seller*>()> sellers_;
   const batch::EngineOptions options_;
   batch::SchedulerMetrics numbers_;
   batch::ConfFile conf_;
+  std::optional<market::Market> market_;
+  std::optional<batch::GangBuyer> buyer_;
   std::unique_ptr<batch::Engine> engine_;
   std::optional<batch::QueueController> queues_;
   std::optional<batch::PodGroupController> pod_groups_;
   std::optional<batch::JobController> jobs_;
   std::mutex mutex_;
   std::shared_ptr<const report::SessionReport> report_;
+  std::vector<report::WaitingGang> gangs_;
 };
 
 }  // namespace
 
 std::unique_ptr<EngineSeat> MakeBatchSeat(const batch::SchedulerFlags& flags,
-                                          const ProcessParts& parts) {
-  return std::make_unique<BatchSeat>(flags, parts);
+                                          const ProcessParts& parts,
+                                          std::function<std::vector<market::Seller*>()> sellers) {
+  return std::make_unique<BatchSeat>(flags, parts, std::move(sellers));
 }
 
 }  // namespace coppice::app

@@ -2,15 +2,18 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "app/engine_seat.h"
 #include "batch/scheduler_flags.h"
 
 namespace coppice::app {
 
-// `flags` outlive it.
+// `flags` outlive it. `sellers`: who sells machines to gangs, asked when it is opened.
 std::unique_ptr<EngineSeat> MakeBatchSeat(const batch::SchedulerFlags& flags,
-                                          const ProcessParts& parts);
+                                          const ProcessParts& parts,
+                                          std::function<std::vector<market::Seller*>()> sellers);
 
 }  // namespace coppice::app

@@ -26,6 +26,7 @@
 #include "host/api_server.h"
 #include "host/engine.h"
 #include "host/pages.h"
+#include "market/seller.h"
 #include "report/pass_report.h"
 
 namespace coppice::app {
@@ -106,6 +107,8 @@ class EngineSeat {
   virtual Task<void> Leave(Deadline) { co_return; }
 
   // What it buys by the group, once it is open; null: nothing.
+  // Who sells machines to gangs, if it does; null before it is open.
+  virtual market::Seller* seller() { return nullptr; }
   virtual cloud::NodeGroups* groups() { return nullptr; }
 
   // What it has to say to /explain?...; absent: the question is not for it. Any thread.

@@ -12,8 +12,26 @@ std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
   std::vector<std::unique_ptr<EngineSeat>> seats;
   if (settings.node_groups) seats.push_back(MakeAutoscaleSeat(parts));
   if (settings.node_pools) seats.push_back(MakePoolsSeat(parts, *settings.node_pools));
-  if (settings.batch) seats.push_back(MakeBatchSeat(*settings.batch, parts));
+  if (settings.batch) {
+    std::vector<EngineSeat*> others;  // opened before
+    for (const auto& seat : seats) others.push_back(seat.get());
+    const auto sellers = [others] {
+      std::vector<market::Seller*> all;
+      for (EngineSeat* seat : others) {
+        if (market::Seller* const seller = seat->seller(); seller != nullptr) all.push_back(seller);
+      }
+      return all;
+    };
+    seats.push_back(MakeBatchSeat(*settings.batch, parts, sellers));
+  }
   return seats;
+}
+
+RunSettings Together(RunSettings settings) {
+  if (settings.node_groups && settings.batch && !settings.flags.upstream_exact) {
+    settings.flags.options.gang_scheduler_names = settings.batch->engine.session.scheduler_names;
+  }
+  return settings;
 }
 
 cluster::WorldOptions ViewOf(const RunSettings& settings) {

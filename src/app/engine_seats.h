@@ -22,6 +22,10 @@ struct RunSettings {
   std::optional<batch::SchedulerFlags> batch = std::nullopt;     // absent: nobody schedules
 };
 
+// What one engine is to know of another: pods that batch places are bought for as gangs, and node
+// groups leave them alone.
+RunSettings Together(RunSettings settings);
+
 // In the order in which those that are due together take their turns.
 std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
                                                    const ProcessParts& parts);

@@ -41,7 +41,7 @@ class RealCluster {
  public:
   RealCluster(RunSettings settings, Plugins& plugins, Clock& clock, const Log& log,
               host::StopLimits limits, DashboardOptions web)
-      : settings_(std::move(settings)),
+      : settings_(Together(std::move(settings))),
         web_(std::move(web)),
         limits_(limits),
         plugins_(plugins),

@@ -61,7 +61,8 @@ bool ClassTables::Alike(const Task& a, const Task& b) const {
   };
   const model::PodSpec& left = a.pod->spec;
   const model::PodSpec& right = b.pod->spec;
-  return a.job->queue == b.job->queue && same_images(left.containers, right.containers) &&
+  return a.job->queue == b.job->queue && session_.SameHolds(*a.job, *b.job) &&
+         same_images(left.containers, right.containers) &&
          same_images(left.init_containers, right.init_containers) &&
          session_.view().ScoringOf(a) == session_.view().ScoringOf(b);
 }

@@ -8,6 +8,7 @@
 
 #include "base/on_worker.h"
 #include "batch/actions.h"
+#include "batch/buying/trial.h"
 #include "batch/ended_pod.h"
 
 namespace coppice::batch {
@@ -108,10 +109,15 @@ SessionInput Engine::Input(std::string uid, TimePoint now) const {
   return input;
 }
 
-std::vector<WaitingJob> Engine::WaitingIn(const Session& session) {
+std::vector<WaitingJob> Engine::WaitingIn(Session& session) const {
   std::vector<WaitingJob> waiting;
   for (const Job* job : session.jobs()) {
-    if (job->counts.of(TaskStatus::kPending) == 0) continue;
+    // A group that has not started, and whose controller has more pods to make.
+    const bool more = (job->IsPending() || job->group.status.phase == "Inqueue") &&
+                      model::ControllerOf(job->group.metadata) != nullptr;
+    const int32_t uncreated =
+        more ? job->min_available - static_cast<int32_t>(job->tasks.size()) : 0;
+    if (job->counts.of(TaskStatus::kPending) == 0 && uncreated <= 0) continue;
     WaitingJob one{.id = job->id,
                    .group = std::make_shared<const model::PodGroup>(job->group),
                    .queue = job->queue_name,
@@ -124,10 +130,14 @@ std::vector<WaitingJob> Engine::WaitingIn(const Session& session) {
       if (task->status != TaskStatus::kPending || task->gated) continue;
       one.tasks.push_back({task->pod, std::string(task->role)});
     }
-    if (one.tasks.empty()) continue;
+    one.uncreated = std::max(0, uncreated);
+    if (one.tasks.empty() && one.uncreated == 0) continue;
     one.why = job->FitErrorText();
     waiting.push_back(std::move(one));
   }
+  const size_t most = parts_.waiting == nullptr ? 0 : parts_.waiting->MostTried();
+  if (most > 0 && !waiting.empty() && !session.upstream_exact() && !session.failed())
+    TryWaiting(session, waiting, most);
   return waiting;
 }
 
@@ -183,6 +193,8 @@ coppice::Task<std::shared_ptr<const report::SessionReport>> Engine::Pass(TimePoi
   report->uid = NewSessionUid();
   roster_->Refresh([this, now](const model::Pod& pod) { return binder_.HeldBack(pod, now); });
   SessionInput input = Input(report->uid, now);
+  if (parts_.waiting != nullptr && !parts_.options.session.upstream_exact)
+    parts_.waiting->Prepare(input);
   report->nodes = input.nodes.size();
   report->pods = own_.pod_count();
   Ran ran;

@@ -95,7 +95,7 @@ class Engine {
   // On any thread, our World held.
   Ran RunSession(const Conf& conf, SessionInput input);
   SessionInput Input(std::string uid, TimePoint now) const;
-  static std::vector<WaitingJob> WaitingIn(const Session& session);
+  std::vector<WaitingJob> WaitingIn(Session& session) const;
   bool BelongsElsewhere(const Conf& conf) const;
   std::string NewSessionUid();
   void Act(Ran& ran, report::SessionReport& report, TimePoint now);

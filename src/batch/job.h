@@ -83,6 +83,7 @@ class Job {
   std::optional<TimePoint> schedule_start;
   bool preemptable = false;
   std::string revocable_zone;
+  std::string hold_value;  // what nodes that are held for it are marked with; set if any are held
   DisruptionBudget budget;
 
   model::PodGroup group;  // status.phase and conditions are what the session makes of them

@@ -38,6 +38,7 @@ struct NodeInfo {
   bool offline_job_evicting = false;
   Resource oversubscription;
   std::string_view revocable_zone;
+  std::string_view held_for;  // the value of the taint that keeps it for a gang; empty: anybody's
 
   std::vector<Task*> tasks;  // in no particular order
   // Of them: with wishes about other pods, and with rules that keep others off.

@@ -239,6 +239,7 @@ void Session::UnPipeline(Task& task) {
 }
 
 Fit Session::CheckForAllocate(const Task& task, const NodeInfo& node) const {
+  if (Fit held = HeldForAnother(task, node)) return held;
   Fit refusal = combine_.CheckNode(task, node);
   if (!refusal || !upstream_exact() || refusal->plain_error) return refusal;
   // A code that upstream does not know refuses nothing.
@@ -248,6 +249,7 @@ Fit Session::CheckForAllocate(const Task& task, const NodeInfo& node) const {
 }
 
 Fit Session::CheckForPreempt(const Task& task, const NodeInfo& node) const {
+  if (Fit held = HeldForAnother(task, node)) return held;
   return combine_.CheckNodeForPreempt(task, node);
 }
 

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -56,6 +57,12 @@ struct SessionInput {
   std::vector<model::PriorityClass> priority_classes;
   std::vector<model::ResourceQuota> quotas;
   std::vector<model::PodDisruptionBudget> budgets;
+  // What is on its way and what could still be bought: part of the total that shares and admission
+  // reckon with, unless upstream_exact.
+  model::ResourceList stock = {};
+  std::set<std::string> refused = {};  // jobs that nobody sells machines to
+  // Only for these jobs others are evicted; absent: for everybody.
+  std::optional<std::set<std::string>> evict_for = {};
   std::shared_ptr<const ObjectTexts> texts;  // null: nobody needs whole objects
   std::string uid;                           // of this session; conditions carry it
   TimePoint now;
@@ -116,6 +123,9 @@ class Session {
   const std::vector<uint32_t>& changed_nodes() const { return changed_nodes_; }
 
   const Combine& ask() const { return combine_; }
+  bool MayEvictFor(const Job& job) const {
+    return !input_.evict_for || input_.evict_for->contains(job.id);
+  }
   // Whether the first entry of this plug-in asks for a hierarchy.
   bool HierarchyEnabled(std::string_view plugin) const;
 
@@ -146,6 +156,8 @@ class Session {
   // In registration order; the texts of those that refused.
   std::vector<std::string> TellAllocated(Task& task);
   void TellDeallocated(Task& task);
+  // Of two jobs with tasks of one kind: no node is held for the one and not for the other.
+  bool SameHolds(const Job& l, const Job& r) const;
   Status CommitBind(Task& task);
   void CommitEviction(Task& task, std::string_view reason);
 
@@ -157,6 +169,8 @@ class Session {
   void ReadGroups();
   void ReadPods();
   void PutOnNode(Task& task);
+  void ReadHold(NodeInfo& node);
+  Fit HeldForAnother(const Task& task, const NodeInfo& node) const;
   void TakeOver(Roster& roster);
   QueueInfo* QueueOf(Job& job) const;
   struct Priorities {
@@ -195,6 +209,7 @@ class Session {
   std::map<std::string, int> orphan_job_ids_;  // texts that tasks without a job refer to
   std::map<std::string, NamespaceInfo> namespaces_;
   Resource total_;
+  std::set<std::string, std::less<>> holders_;  // values of the taints that hold nodes for gangs
 
   std::vector<std::pair<std::string, std::unique_ptr<Plugin>>> plugins_;
   std::map<std::string, Slots> slots_;

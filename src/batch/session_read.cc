@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "batch/session.h"
+#include "market/intent.h"
 
 namespace coppice::batch {
 
@@ -20,7 +21,10 @@ void Session::TakeOver(Roster& roster) {
     node_by_name_.emplace(node.name, &node);
     total_.Add(node.allocatable);
     view_->SetScoring(node);
+    node.held_for = {};
+    if (!upstream_exact()) ReadHold(node);
   }
+  if (!upstream_exact()) total_.Add(Resource::From(input_.stock));
   const Priorities priorities = ReadPriorities();
   for (const auto& [id, job] : roster.jobs()) {
     job->queue = QueueOf(*job);
@@ -30,6 +34,7 @@ void Session::TakeOver(Roster& roster) {
     }
     const auto priority = priorities.by_name.find(job->group.spec.priority_class_name);
     job->priority = priority == priorities.by_name.end() ? priorities.by_default : priority->second;
+    job->hold_value = holders_.empty() ? std::string() : market::HoldValue(job->id);
     job_by_id_.emplace_hint(job_by_id_.end(), id, job);
   }
   ListJobs();
@@ -44,7 +49,9 @@ void Session::ReadNodes() {
     node_list_.push_back(&node);
     node_by_name_.emplace(node.name, &node);
     total_.Add(node.allocatable);
+    if (!upstream_exact()) ReadHold(node);
   }
+  if (!upstream_exact()) total_.Add(Resource::From(input_.stock));
 }
 
 void Session::ReadQueues() {
@@ -97,6 +104,7 @@ void Session::ReadGroups() {
     }
     const auto priority = priorities.by_name.find(group.spec.priority_class_name);
     job.priority = priority == priorities.by_name.end() ? priorities.by_default : priority->second;
+    if (!holders_.empty()) job.hold_value = market::HoldValue(job.id);
     job_by_id_.emplace(job.id, &job);
   }
   ListJobs();

@@ -30,14 +30,25 @@ struct WaitingJob {
   struct Task {
     cluster::PodPtr pod;
     std::string role;
+    std::string node = {};  // that exists and has room for it, if it is needed to start
+    bool needed = false;    // to start, and nothing that exists has room for it
   };
   std::vector<Task> tasks;  // without a place, by uid; not those with a scheduling gate
   std::string why;          // what the session had against it, in one text
+  int32_t uncreated = 0;    // tasks that it needs to start and that have no pods yet
+  bool tried = false;       // `node`, `needed` and `blocked` are known (buying/trial.h)
+  std::string blocked;      // why machines would not help it; empty: they would
 };
+
+struct SessionInput;
 
 class WaitingJobs {
  public:
   virtual ~WaitingJobs() = default;
+  // Before a session: what it is to reckon with beside the cluster.
+  virtual void Prepare(SessionInput&) {}
+  // Of how many jobs it is asked what of them would find room. 0: of none.
+  virtual size_t MostTried() const { return 0; }
   // By id. Empty after a session in which everything found a place.
   virtual void SessionEnded(const std::vector<WaitingJob>& jobs, TimePoint now) = 0;
 };

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -192,7 +193,24 @@ class BatchCluster final : public cluster::Writer {
 
   // ---- Writer.
 
-  Task<Status> ChangeNode(std::string, cluster::NodeChange) override { co_return Status::Ok(); }
+  Task<Status> ChangeNode(std::string name, cluster::NodeChange change) override {
+    if (away) co_return Unavailable("away");
+    for (cluster::NodePtr& node : nodes_) {
+      if (node->metadata.name != name) continue;
+      auto changed = std::make_shared<model::Node>(*node);
+      std::erase_if(changed->spec.taints, [&](const model::Taint& taint) {
+        return std::ranges::find(change.remove_taints, taint.key) != change.remove_taints.end();
+      });
+      for (const model::Taint& taint : change.add_taints) changed->spec.taints.push_back(taint);
+      node = changed;
+      Later([this, changed] {
+        seen->UpsertNode(changed);
+        News();
+      });
+      co_return Status::Ok();
+    }
+    co_return NotFound("there is no node " + name);
+  }
   Task<Status> Evict(cluster::PodName pod, int64_t grace) override {
     return DeletePod(std::move(pod), grace);
   }

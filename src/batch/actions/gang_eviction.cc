@@ -41,7 +41,7 @@ class GangEviction {
         seen[job->queue->index] = true;
         queues_.Push(job->queue);
       }
-      if (!ask_.IsJobStarving(*job)) continue;
+      if (!ask_.IsJobStarving(*job) || !session_.MayEvictFor(*job)) continue;
       starving_
           .try_emplace(job->queue,
                        [this](const Job* l, const Job* r) { return ask_.JobBefore(*l, *r); })

@@ -58,7 +58,7 @@ class PreemptAction {
 
   void Consider(Job& job) {
     if (job.IsPending() || ask_.ValidateJob(job) || !ask_.IsJobStarving(job) ||
-        job.HasNetworkTopology()) {
+        job.HasNetworkTopology() || !session_.MayEvictFor(job)) {
       return;
     }
     starving_

@@ -28,7 +28,7 @@ class ReclaimAction {
         seen[job->queue->index] = true;
         queues_.Push(job->queue);
       }
-      if (ask_.IsJobStarving(*job)) Consider(*job);
+      if (ask_.IsJobStarving(*job) && session_.MayEvictFor(*job)) Consider(*job);
     }
     while (!queues_.empty() && !session_.failed()) {
       QueueInfo* queue = queues_.Pop();

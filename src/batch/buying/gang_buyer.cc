@@ -1,0 +1,288 @@
+#include "batch/buying/gang_buyer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "batch/buying/wants.h"
+#include "batch/session.h"
+
+namespace coppice::batch {
+namespace {
+
+using State = report::WaitingGang::State;
+
+// Who goes first: more important ones, then older ones.
+bool GoesFirst(const WaitingJob& l, const WaitingJob& r) {
+  if (l.priority != r.priority) return l.priority > r.priority;
+  const auto& l_made = l.group->metadata.creation_timestamp;
+  const auto& r_made = r.group->metadata.creation_timestamp;
+  if (l_made != r_made) return l_made < r_made;
+  return l.id < r.id;
+}
+
+std::string Priced(const market::Offer& offer) {
+  std::string text;
+  for (const market::Lot& lot : offer.lots) {
+    if (!text.empty()) text += ", ";
+    if (lot.machines > 0) text += fmt::format("{} of {}", lot.machines, lot.source);
+    if (lot.claimed > 0)
+      text += fmt::format("{}{} of {} on their way", lot.machines > 0 ? " and " : "", lot.claimed,
+                          lot.source);
+  }
+  if (text.empty()) text = "nothing";
+  const auto price = offer.price_per_hour();
+  return price ? text + fmt::format(", {:.4g} an hour", *price) : text + ", at an unknown price";
+}
+
+report::WaitingGang Told(const WaitingJob& job, const market::Want& want) {
+  report::WaitingGang told;
+  told.gang = job.id;
+  told.queue = job.queue;
+  told.admitted = job.admitted;
+  told.min_available = job.min_available;
+  told.placed = job.placed;
+  told.with_room = static_cast<int>(want.placed.size());
+  for (const market::TaskClass& one : want.classes)
+    told.lacking.push_back({one.role, one.count, one.created});
+  told.session = job.why;
+  told.blocked = job.blocked;
+  return told;
+}
+
+std::string Lacks(const report::WaitingGang& told) {
+  int tasks = 0;
+  std::string roles;
+  for (const auto& one : told.lacking) {
+    tasks += one.tasks;
+    if (!roles.empty()) roles += ", ";
+    roles += fmt::format("{} {}", one.tasks, one.role.empty() ? "task" : one.role);
+    if (!one.created) roles += " (no pods yet)";
+  }
+  return fmt::format("{} of the tasks that it lacks have room, {} have none ({})", told.with_room,
+                     tasks, roles);
+}
+
+}  // namespace
+
+size_t GangBuyer::holds() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(gangs_, [](const auto& g) { return g.second.held.has_value(); }));
+}
+
+// What a session may reckon with: what could be bought is part of the cluster, and others are
+// evicted only for those that nobody sells to.
+void GangBuyer::Prepare(SessionInput& input) {
+  if (parts_.market.empty() || !parts_.market.Ready()) return;
+  input.stock = parts_.market.Stock(input.now);
+  for (const auto& [id, gang] : gangs_) {
+    if (gang.refused) input.refused.insert(id);
+  }
+  if (parts_.options.prefer != Prefer::kPreempting) input.evict_for = input.refused;
+}
+
+void GangBuyer::SessionEnded(const std::vector<WaitingJob>& jobs, TimePoint) {
+  latest_ = jobs;
+  if (busy_) return;
+  busy_ = true;
+  parts_.executor.Spawn(Work());
+}
+
+coppice::Task<void> GangBuyer::Work() {
+  if (!parts_.market.Ready()) {
+    busy_ = false;
+    co_return;
+  }
+  if (!recovered_) co_await Recover();
+  recovered_ = true;
+  const TimePoint now = parts_.executor.clock().Now();
+  co_await Settle(now);
+  std::vector<WaitingJob> jobs = latest_;
+  std::ranges::sort(jobs, GoesFirst);
+  int asked = 0;
+  for (WaitingJob& job : jobs) {
+    if (!job.tried || asked >= parts_.options.most_at_once) continue;
+    const TimePoint before = parts_.executor.clock().Now();
+    if (gangs_[job.id].ask_again > before) continue;
+    ++asked;
+    co_await Consider(std::move(job), before);
+  }
+  busy_ = false;
+}
+
+market::View GangBuyer::ViewNow(TimePoint now) const {
+  market::View view;
+  view.now = now;
+  const cluster::World* assumed = parts_.assumed ? parts_.assumed() : nullptr;
+  if (assumed == nullptr || assumed == &parts_.world) return view;
+  for (const cluster::World::PodEntry* entry : parts_.world.Unbound()) {
+    const model::ObjectMeta& meta = entry->pod->metadata;
+    const cluster::PodPtr decided = assumed->FindPod(meta.namespace_, meta.name);
+    if (decided != nullptr && decided->metadata.uid == meta.uid && !decided->spec.node_name.empty())
+      view.placed.push_back({entry->pod, decided->spec.node_name});
+  }
+  return view;
+}
+
+bool GangBuyer::TooDear(const market::Offer& offer, std::string& why) const {
+  const BuyingOptions& options = parts_.options;
+  if (offer.machines() == 0) return false;
+  const auto price = offer.price_per_hour();
+  const auto above = [&](double most) { return !price || *price > most; };
+  if (options.most_per_hour && above(*options.most_per_hour)) {
+    why = fmt::format("it would take {}, and no gang may cost more than {:.4g} an hour",
+                      Priced(offer), *options.most_per_hour);
+    return true;
+  }
+  if (options.prefer == Prefer::kByPrice && above(options.preempt_above)) {
+    why = fmt::format("it would take {}; above {:.4g} an hour others are evicted first",
+                      Priced(offer), options.preempt_above);
+    return true;
+  }
+  return false;
+}
+
+void GangBuyer::Refuse(Gang& gang, std::string why, TimePoint now) {
+  gang.refused = true;
+  gang.wait = gang.wait == Duration::zero()
+                  ? parts_.options.ask_again
+                  : std::min(2 * gang.wait, parts_.options.ask_again_at_most);
+  gang.ask_again = now + gang.wait;
+  gang.told.state = State::kRefused;
+  gang.told.why = std::move(why);
+}
+
+coppice::Task<void> GangBuyer::Consider(WaitingJob job, TimePoint now) {
+  const market::Want want = WantOf(job, parts_.world);
+  {
+    Gang& gang = gangs_[job.id];
+    const bool ordered = gang.held.has_value();
+    report::WaitingGang told = Told(job, want);
+    if (!job.blocked.empty()) {
+      told.state = State::kBlocked;
+      told.why = "nothing is bought: " + job.blocked;
+      gang.refused = true;  // what its queue has may still be divided otherwise
+    } else if (ordered && gang.lost == 0) {
+      // What it needs was bought and is there or on its way: it is not bought again.
+      told.lots = gang.told.lots;
+      told.price_per_hour = gang.told.price_per_hour;
+      told.coming = gang.coming;
+      told.held_nodes = gang.nodes;
+      told.held_until = gang.held->until;
+      told.state = gang.coming > 0 ? State::kOrdered : State::kHeld;
+      told.why = fmt::format("{} machines are on their way, {} wait for it", gang.coming,
+                             gang.nodes.size());
+    }
+    gang.told = std::move(told);
+    if (gang.told.state != State::kWaits) co_return;
+    if (want.classes.empty()) {
+      gang.told.why = "all that it lacks has room on what exists";
+      co_return;
+    }
+    if (gang.attempts >= parts_.options.attempts) {
+      gang.attempts = 0;
+      Refuse(gang, "machines were bought for it again and again, and it did not start", now);
+      co_return;
+    }
+  }
+  market::Market::Answer answer = co_await parts_.market.Quote(want, ViewNow(now));
+  Gang& gang = gangs_[job.id];
+  for (const market::Refusal& refusal : answer.refusals)
+    gang.told.refusals.push_back(market::TextOf(refusal));
+  if (!answer.best) {
+    std::string text = Lacks(gang.told) + "; nobody sells machines for them";
+    for (const std::string& refusal : gang.told.refusals) text += "; " + refusal;
+    Refuse(gang, text, now);
+    if (gang.said != text) Tell(job.id, "Normal", "NotTriggerScaleUp", text);
+    gang.said = std::move(text);
+    co_return;
+  }
+  for (const market::Lot& lot : answer.best->lots)
+    gang.told.lots.push_back({answer.best->seller, lot.source, lot.machines, lot.claimed});
+  gang.told.price_per_hour = answer.best->price_per_hour();
+  std::string dear;
+  if (TooDear(*answer.best, dear)) {
+    Refuse(gang, std::move(dear), now);
+    co_return;
+  }
+  co_await Buy(job.id, *std::move(answer.best), now);
+}
+
+coppice::Task<void> GangBuyer::Buy(std::string id, market::Offer offer, TimePoint now) {
+  market::Intent intent;
+  {
+    const Gang& gang = gangs_[id];
+    if (gang.held) intent = *gang.held;  // what came of the purchases before stays his
+    intent.attempt = gang.attempts + 1;
+  }
+  intent.ordered = false;
+  intent.until = now + parts_.options.hold;
+  if (intent.what.ordered_at == TimePoint()) intent.what.ordered_at = now;
+  intent.what.seller = offer.seller;
+  intent.what.gang = id;
+  const std::vector<market::Lot> before = intent.what.lots;
+  intent.what.lots = offer.lots;
+  const Status written = co_await WriteIntent(id, &intent);
+  if (!written.ok()) {
+    Refuse(gangs_[id], "what is to be ordered could not be written down: " + written.message(),
+           now);
+    gangs_[id].refused = false;  // nobody has refused anything
+    co_return;
+  }
+  market::Outcome outcome = co_await parts_.market.Order(offer);
+  Gang& gang = gangs_[id];
+  gang.attempts = intent.attempt;
+  if (!outcome.status.ok()) {
+    Refuse(gang, "the order failed: " + outcome.status.message(), now);
+    Tell(id, "Warning", "FailedToScaleUp", gang.told.why);
+    if (!gang.held) co_await WriteIntent(id, nullptr);
+    co_return;
+  }
+  intent.ordered = true;
+  intent.what.lots = before;
+  for (const market::Lot& lot : outcome.lots) {
+    const auto same = std::ranges::find(intent.what.lots, lot.source, &market::Lot::source);
+    if (same == intent.what.lots.end()) {
+      intent.what.lots.push_back(lot);
+      continue;
+    }
+    // What of the first purchase has not come will not: it is what this one replaces.
+    same->machines = std::max(0, same->machines - gang.lost) + lot.machines;
+    same->claimed += lot.claimed;
+    same->after = lot.after;
+  }
+  gang.refused = false;
+  gang.wait = Duration::zero();
+  gang.lost = 0;
+  gang.coming = offer.machines();
+  gang.held = intent;
+  gang.told.state = State::kOrdered;
+  gang.told.coming = gang.coming;
+  gang.told.held_until = intent.until;
+  gang.told.why = fmt::format("bought for it: {}", Priced(offer));
+  parts_.log.Info("machines are bought for a gang", {{"gang", id}, {"what", Priced(offer)}});
+  Tell(id, "Normal", "TriggeredScaleUp", gang.told.why);
+  TellSellers();
+  const Status noted = co_await WriteIntent(id, &intent);
+  if (!noted.ok())
+    parts_.log.Warning("a purchase could not be noted as done; a restart will ask the sellers",
+                       {{"gang", id}, {"error", noted}});
+}
+
+std::vector<report::WaitingGang> GangBuyer::Report() const {
+  std::vector<report::WaitingGang> all;
+  for (const WaitingJob& job : latest_) {
+    const auto known = gangs_.find(job.id);
+    if (known != gangs_.end() && !known->second.told.gang.empty()) {
+      all.push_back(known->second.told);
+      continue;
+    }
+    report::WaitingGang told = Told(job, {});
+    told.why = job.blocked.empty() ? job.why : job.blocked;
+    all.push_back(std::move(told));
+  }
+  return all;
+}
+
+}  // namespace coppice::batch

@@ -1,0 +1,88 @@
+"""tools/compare session: a whole scheduling session of the real Volcano v1.10 and ours, in one run on this machine.
+
+Theirs is test/oracle/session (built if absent): cache, snapshot, plug-ins and statements are the scheduler's own, a counting
+binder stands in for the API server. Ours is session_bench of the release build. The same work: equal nodes of 32 cores, gangs
+of pods of one core that must all start, one queue, plug-ins priority, gang, conformance, overcommit, drf, predicates,
+proportion, nodeorder, binpack. Theirs looks at a sample of the nodes (its default), on as many processors as --procs says; ours at every
+node, on one thread. Processor time of both."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROMISED_RATIO = 250
+SIZES = {"small": [(100, 10, 100)], "full": [(100, 10, 100), (1000, 100, 100), (5000, 200, 50)]}
+
+
+def output_of(command, **more):
+    done = subprocess.run(command, text=True, capture_output=True, **more)
+    if done.returncode != 0:
+        sys.exit(f"tools/compare: {command[0]} failed with {done.returncode}:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def find_bench():
+    for folder, _, files in os.walk(os.path.join(ROOT, "build", "release")):
+        if "session_bench" in files:
+            return os.path.join(folder, "session_bench")
+    return None
+
+
+def theirs_of(oracle, size, procs, count):
+    """Best wall and processor time in milliseconds, and the peak of memory."""
+    nodes, gangs, pods = size
+    out = output_of([oracle, "-nodes", str(nodes), "-jobs", str(gangs), "-replicas", str(pods), "-procs", str(procs),
+                     "-count", str(count)])
+    bound = re.findall(r"bound=(\d+)/(\d+)", out)
+    if not bound or any(got != wanted for got, wanted in bound):
+        sys.exit(f"tools/compare: the oracle has not placed everything: {bound}")
+    last = re.search(r"best=([\d.]+)ms .*best-cpu=([\d.]+)ms", out)
+    memory = re.findall(r"peakRSS=(\S+)", out)[-1]
+    return float(last.group(1)), float(last.group(2)), memory
+
+
+def ours_of(bench, size):
+    nodes, gangs, pods = size
+    name = f"BM_Session/nodes:{nodes}/gangs:{gangs}/pods:{pods}"
+    out = output_of([bench, f"--benchmark_filter=^{name}(/|$)", "--benchmark_format=json", "--benchmark_repetitions=3"])
+    units = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+    times = [entry["cpu_time"] * units[entry["time_unit"]] for entry in json.loads(out)["benchmarks"]
+             if entry.get("run_type") == "iteration"]
+    if not times:
+        sys.exit(f"tools/compare: {bench} has no {name}")
+    return min(times)
+
+
+def compare(options):
+    oracle = options.oracle or os.path.join(ROOT, "build", "oracle", "session")
+    if not os.path.exists(oracle):
+        subprocess.run([os.path.join(ROOT, "test", "oracle", "build"), "session"], check=True, stdout=sys.stderr)
+    bench = options.bench or find_bench()
+    if bench is None:
+        subprocess.run([os.path.join(ROOT, "tools", "build"), "release", "session_bench"], check=True, stdout=sys.stderr)
+        bench = find_bench()
+    print("one session, processor time, best of each; Volcano samples nodes, coppice asks all of them on one thread")
+    print(f"{'nodes, gangs x pods':26}{'volcano v1.10':>16}{'(by the clock)':>16}{'its memory':>12}{'coppice':>12}{'ratio':>9}")
+    kept = True
+    for size in SIZES["small" if options.small else "full"]:
+        wall, cpu, memory = theirs_of(oracle, size, options.procs, options.count)
+        ours = ours_of(bench, size)
+        ratio = cpu / ours
+        kept = kept and (ratio >= PROMISED_RATIO or size[0] < 1000)
+        words = f"{size[0]:,}, {size[1]} x {size[2]}"
+        print(f"{words:26}{cpu:13.0f} ms{wall:13.0f} ms{memory:>12}{ours:9.1f} ms{ratio:8.0f}x", flush=True)
+    return 0 if kept else 1
+
+
+def main(args):
+    parser = argparse.ArgumentParser(prog="tools/compare session", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bench", help="our benchmark program")
+    parser.add_argument("--oracle", help="the peer's")
+    parser.add_argument("--procs", type=int, default=2, help="processors of the peer")
+    parser.add_argument("--count", type=int, default=1, help="runs of the peer")
+    parser.add_argument("--small", action="store_true", help="without the two that take the peer minutes")
+    return compare(parser.parse_args(args))
