@@ -123,8 +123,9 @@ class BatchSeat final : public EngineSeat, public host::Engine {
   }
 
   std::optional<Result<std::string>> Explain(const net::ServerRequest& request) override {
-    const std::string group = request.Query("group");
-    if (group.empty()) return std::nullopt;
+    const std::string* named = request.Query("group");
+    if (named == nullptr || named->empty()) return std::nullopt;
+    const std::string& group = *named;
     std::shared_ptr<const report::SessionReport> report;
     std::string bought;  // what is said of machines for it
     {

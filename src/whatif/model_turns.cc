@@ -42,7 +42,8 @@ ModelTurns::ModelTurns(Executor& executor, const cluster::World& world, const si
       view_(view),
       model_(model),
       health_({}, executor.clock()),
-      turns_(executor, world, health_) {}
+      turns_(executor, world, health_),
+      nodes_(world.node_set_version()) {}
 
 ModelTurns::~ModelTurns() = default;
 

@@ -23,7 +23,8 @@ double PoolsAccount::PriceOf(const cloud::Machine& machine) const {
   const std::string way =
       machine.capacity_type.empty() ? cloud::kOnDemandCapacity : machine.capacity_type;
   for (const cloud::FlavorOffering& offering : flavor->offerings) {
-    if (offering.zone == machine.zone && offering.capacity_type == way)
+    const bool here = offering.zone.empty() || offering.zone == machine.zone;  // "": every zone
+    if (here && offering.capacity_type == way)
       return offering.price_per_hour.value_or(flavor->price_per_hour.value_or(0));
   }
   return flavor->price_per_hour.value_or(0);
