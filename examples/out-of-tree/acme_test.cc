@@ -1,6 +1,7 @@
 // Acme's plug-ins inside the real engine: two pending pods, one of them patient; one machine is
 // bought, in the green group. No test framework: the example shall need nothing but Coppice.
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -9,6 +10,7 @@
 #include "app/open_node_groups.h"
 #include "autoscale/assembly.h"
 #include "base/fake_clock.h"
+#include "batch/session.h"
 #include "test/support/agreeing_writer.h"
 
 namespace {
@@ -62,6 +64,53 @@ void TryNodeClaims() {
   REQUIRE(twice.find("acme_claims.cc") != twice.rfind("acme_claims.cc"));
 }
 
+// Two jobs of one pod each, and room for one: at the end of the month it is finance's.
+std::string FirstJobOn(std::chrono::sys_days day, const app::Plugins& plugins) {
+  const auto conf = batch::ParseConf(
+      "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: acme-month-end\n  - name: gang\n");
+  REQUIRE(conf.ok());
+  cluster::Facts facts;
+  cluster::Snapshot snapshot(facts);
+  batch::SessionInput input;
+  input.now = day;
+  auto node = std::make_shared<model::Node>();
+  node->metadata.name = "node";
+  node->status.allocatable["cpu"] = model::Quantity::FromUnits(1);
+  node->status.allocatable["pods"] = model::Quantity::FromUnits(10);
+  const auto index = snapshot.AddNode(*node);
+  REQUIRE(index.ok());
+  input.nodes.push_back({.object = node, .index = *index, .images = {}});
+  model::Queue& queue = input.queues.emplace_back();
+  queue.metadata.name = "default";
+  queue.spec.weight = 1;
+  queue.status.state = "Open";
+  for (const std::string team : {"art", "finance"}) {
+    model::PodGroup& group = input.groups.emplace_back();
+    group.metadata.name = "report";
+    group.metadata.namespace_ = team;
+    group.spec.min_member = 1;
+    group.status.phase = "Inqueue";
+    auto pod = std::make_shared<model::Pod>();
+    pod->metadata.name = "report-0";
+    pod->metadata.namespace_ = team;
+    pod->metadata.uid = team;
+    pod->metadata.annotations["scheduling.k8s.io/group-name"] = "report";
+    pod->spec.scheduler_name = "volcano";
+    model::Container container;
+    container.resources.requests["cpu"] = model::Quantity::FromUnits(1);
+    pod->spec.containers.push_back(container);
+    pod->status.phase = "Pending";
+    const auto at = snapshot.AddPod(pod, cluster::kNone);
+    input.pods.push_back({.object = std::move(pod), .index = at});
+  }
+  auto session = batch::Session::Open(*conf, {}, plugins.batch, plugins.filters, snapshot, input);
+  REQUIRE(session.ok());
+  (*session)->Run();
+  const batch::Outcome outcome = (*session)->Close();
+  REQUIRE(outcome.binds.size() == 1);
+  return outcome.binds[0].pod.namespace_;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -72,6 +121,10 @@ int main(int argc, char** argv) {
   acme::Register(plugins.clouds);
   acme::Register(plugins.expanders);
   acme::Register(plugins.processors);
+  acme::Register(plugins.batch);
+  using namespace std::chrono;
+  REQUIRE(FirstJobOn(2026y / January / 10, plugins) == "art");
+  REQUIRE(FirstJobOn(2026y / January / 30, plugins) == "finance");
   auto flags = autoscale::ParseFlags(
       {"--cloud-provider=acme", std::string("--cloud-config=") + argv[1],
        "--expander=acme-green,least-waste", "--processor=pod-list=acme-patient"});

@@ -10,5 +10,6 @@ int main(int argc, char** argv) {
   acme::Register(plugins.node_claims);
   acme::Register(plugins.expanders);
   acme::Register(plugins.processors);
+  acme::Register(plugins.batch);
   return coppice::app::Main(argc, argv, plugins);
 }

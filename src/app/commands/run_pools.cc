@@ -68,7 +68,12 @@ model::NodePool ModelPool(const std::string& name, int32_t weight, const std::st
   pool.spec.weight = weight;
   pool.spec.template_.spec.node_class_ref = {
       .group = cloud::kNodeClassGroup, .kind = cloud::kNodeClassKindName, .name = "default"};
+  // Without machines with GPUs, as operators have it: pods are packed as long as any type takes
+  // them all, whatever it costs.
   pool.spec.template_.spec.requirements = {
+      {.key = std::string(model::kInstanceTypeLabel),
+       .operator_ = "NotIn",
+       .values = {"gpu-16-128-2"}},
       {.key = std::string(model::kCapacityTypeLabel), .operator_ = "In", .values = {way}},
       {.key = std::string(model::kArchLabel), .operator_ = "In", .values = {"amd64"}}};
   pool.spec.disruption.consolidate_after = "5m";
