@@ -111,7 +111,7 @@ class ModelExpander {
     const uint64_t ticket = ++tickets_;
     if (!question.options().empty()) last_ = question.options(0).nodegroupid();
     changed_.notify_all();
-    changed_.wait_for(lock, std::chrono::milliseconds(10), [&] { return tickets_ != ticket; });
+    changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return tickets_ != ticket; });
     return question.options().empty() ? Named({}) : Named({last_});
   }
 

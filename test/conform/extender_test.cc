@@ -57,7 +57,7 @@ class ModelExtender final : public net::HttpClient {
     std::unique_lock lock(alone_);
     ++in_flight_;
     came_.notify_all();
-    if (!came_.wait_for(lock, std::chrono::milliseconds(5), [&] { return in_flight_ > 1; })) {
+    if (!came_.wait_for(lock, std::chrono::milliseconds(30), [&] { return in_flight_ > 1; })) {
       return true;
     }
     --in_flight_;
