@@ -42,6 +42,10 @@ void AddDeviationFlags(FlagSet& t, FlagValues& v) {
                 "[ours] See --debounce-new-pods.");
   t.AddDuration("new-pod-wait", v.options.deviations.new_pod_wait,
                 "[ours] At the latest so long after the first.");
+  deviation(
+      "unmarked-kin", &Deviations::unmarked_kin,
+      "[ours] Buy for a pod that its scheduler has not got to yet with another one of the same "
+      "controller and shape that it could not place.");
   deviation("wake-when-due", &Deviations::wake_when_due,
             "[ours] The next pass comes when something that was held back may have changed, when "
             "pods went, nodes changed or a deletion ended; --scan-interval is the fallback.");

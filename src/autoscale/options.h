@@ -30,6 +30,10 @@ struct Deviations {
   bool debounce_new_pods = true;
   Duration new_pod_quiet = std::chrono::milliseconds(100);
   Duration new_pod_wait = std::chrono::milliseconds(150);
+  // A pod that its scheduler has not got to yet counts as pending with another of the same
+  // controller and shape that it could not place: a Deployment of a hundred is one order, where the
+  // scheduler takes the better part of a second to mark them all.
+  bool unmarked_kin = true;
   // A pass says when it wants to be followed by another one, and pods that go, nodes that change
   // and deletions that end hasten the next one; the scan interval is only the fallback.
   bool wake_when_due = true;
@@ -64,6 +68,7 @@ struct Deviations {
     none.unremovable_recheck_on_change = false;
     none.scan_all_candidates = false;
     none.debounce_new_pods = false;
+    none.unmarked_kin = false;
     none.wake_when_due = false;
     none.order_patience = Duration::zero();
     none.fuses = false;

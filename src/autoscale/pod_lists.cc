@@ -1,8 +1,11 @@
 #include "autoscale/pod_lists.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/pod_kinds.h"
@@ -38,6 +41,30 @@ bool IsUnprocessed(const model::Pod& pod) {
   return condition == nullptr || (condition->status == "False" && condition->reason.empty());
 }
 
+// The controller that made it and the shape that it asks for. Pods that are equal in both get the
+// same answer from a scheduler.
+using Kin = std::pair<std::string_view, const cluster::PodSpecShape*>;
+
+std::optional<Kin> KinOf(const cluster::World& world, const fit::PendingPod& pod) {
+  const model::OwnerReference* owner = model::ControllerOf(pod.pod->metadata);
+  if (owner == nullptr || owner->uid.empty()) return std::nullopt;
+  return Kin(owner->uid, &world.snapshot().spec(pod.index));
+}
+
+// Of `unmarked`, those that have kin in `pending`, behind them.
+void AddKin(const cluster::World& world, Pods unmarked, Pods& pending) {
+  if (unmarked.empty() || pending.empty()) return;
+  std::set<Kin> marked;
+  for (const fit::PendingPod& pod : pending) {
+    if (const auto kin = KinOf(world, pod)) marked.insert(*kin);
+  }
+  std::erase_if(unmarked, [&](const fit::PendingPod& pod) {
+    const auto kin = KinOf(world, pod);
+    return !kin || !marked.contains(*kin);
+  });
+  std::ranges::move(unmarked, std::back_inserter(pending));
+}
+
 }  // namespace
 
 bool CountsAsPod(const Options& options, const model::Pod& pod) {
@@ -53,6 +80,7 @@ bool CountsAsPod(const Options& options, const model::Pod& pod) {
 Pods ListPending(const Options& options, const cluster::World& world) {
   Pods pending;
   Pods unprocessed;
+  Pods unmarked;
   const std::vector<const cluster::World::PodEntry*> unbound = world.Unbound();
   pending.reserve(unbound.size());
   for (const cluster::World::PodEntry* entry : unbound) {
@@ -68,8 +96,11 @@ Pods ListPending(const Options& options, const cluster::World& world) {
     } else if (ListsScheduler(options.bypassed_scheduler_names, pod.spec.scheduler_name) &&
                IsUnprocessed(pod)) {
       unprocessed.push_back({entry->pod, entry->index});
+    } else if (options.deviations.unmarked_kin && ScheduledCondition(pod) == nullptr) {
+      unmarked.push_back({entry->pod, entry->index});
     }
   }
+  AddKin(world, std::move(unmarked), pending);
   std::ranges::move(unprocessed, std::back_inserter(pending));
   return pending;
 }

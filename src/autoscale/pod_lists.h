@@ -11,7 +11,9 @@ namespace coppice::autoscale {
 // For World: which pods are part of the cluster.
 bool CountsAsPod(const Options& options, const model::Pod& pod);
 
-// Those that a scheduler could not place, then those that a bypassed one has not looked at.
+// Those that a scheduler could not place; those that it has not got to, but whose kin (same
+// controller, same shape) it could not place (Deviations::unmarked_kin); then those that a bypassed
+// one has not looked at.
 Pods ListPending(const Options& options, const cluster::World& world);
 
 }  // namespace coppice::autoscale

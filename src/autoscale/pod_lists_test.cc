@@ -69,6 +69,33 @@ TEST_F(PodListsTest, OfABypassedSchedulerThoseThatItHasNotLookedAtComeLast) {
   EXPECT_THAT(Pending(), ElementsAre("seen", "silent", "of-nobody-in-particular"));
 }
 
+TEST_F(PodListsTest, WhatTheSchedulerHasNotGotToCountsWithKinThatItCouldNotPlace) {
+  const auto of = [](model::Pod pod, const std::string& owner, int64_t cpus) {
+    pod.metadata.owner_references = {
+        {.kind = "ReplicaSet", .name = owner, .uid = owner, .controller = true}};
+    model::Container container;
+    container.resources.requests["cpu"] = model::Quantity::FromUnits(cpus);
+    pod.spec.containers = {container};
+    return pod;
+  };
+  const auto silent = [](const std::string& name) {
+    model::Pod pod = Unschedulable(name);
+    pod.status.conditions.clear();
+    return pod;
+  };
+  Add(of(silent("not-yet"), "web", 1));
+  Add(of(Unschedulable("marked"), "web", 1));
+  Add(of(silent("another-shape"), "web", 2));
+  Add(of(silent("of-another"), "api", 1));
+  Add(silent("of-nobody"));
+  model::Pod gated = of(Unschedulable("gated"), "web", 1);
+  gated.status.conditions.front().reason = "SchedulingGated";
+  Add(std::move(gated));
+  EXPECT_THAT(Pending(), ElementsAre("marked", "not-yet"));
+  options.deviations.unmarked_kin = false;
+  EXPECT_THAT(Pending(), ElementsAre("marked"));
+}
+
 TEST_F(PodListsTest, WhatIsOverForeignOrExpendableDoesNotCount) {
   options.allowed_scheduler_names = {"default-scheduler"};
   options.expendable_pods_priority_cutoff = -10;

@@ -31,6 +31,8 @@ Reflector& ClusterFeed::AddErased(KindCodec codec, Reflector::Upsert upsert,
   reading.path = std::move(options.path);
   reading.field_selector = std::move(options.field_selector);
   reading.optional = options.optional;
+  // A refusal while the required kinds cannot be read, either, says nothing about this one.
+  reading.may_believe = [this] { return CanReadTheRequired(); };
   reading.stream_first = options_.stream_first;
   if (options_.absent_backoff) reading.absent_backoff = *options_.absent_backoff;
   reflectors_.push_back(std::make_unique<Reflector>(
@@ -94,6 +96,12 @@ ClusterFeed::ClusterFeed(FeedOptions options, cluster::World& world, Client& cli
         {.path = "/api/v1/namespaces/" + options_.config_map_namespace + "/configmaps",
          .field_selector = "metadata.name=" + options_.config_map_name});
   }
+}
+
+bool ClusterFeed::CanReadTheRequired() const {
+  return std::ranges::all_of(reflectors_, [](const auto& r) {
+    return r->optional() || (r->synced() && r->trouble().ok());
+  });
 }
 
 void ClusterFeed::Start() {

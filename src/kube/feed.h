@@ -147,6 +147,7 @@ class ClusterFeed {
         .upsert = [&store](std::shared_ptr<const T> object) { store.Upsert(std::move(object)); },
         .remove = [&store](std::string_view ns, std::string_view name) { store.Erase(ns, name); }};
   }
+  bool CanReadTheRequired() const;
   Reflector& AddErased(KindCodec codec, Reflector::Upsert upsert, Reflector::Remove remove,
                        Reflector::Changed changed, KindOptions options);
 

@@ -138,6 +138,23 @@ TEST_P(AddedKindTest, AKindThatIsNotInstalledIsSaidOnceAndFoundWhenItIs) {
   EXPECT_EQ(rig.Said("can be seen now"), 1u);
 }
 
+// As an API server answers that has just started and has not read the rules of access.
+TEST_P(AddedKindTest, WhileEverythingIsRefusedNoKindCountsAsEmpty) {
+  FeedRig rig(GetParam());
+  rig.server.Refuse({.path = "/api/v1/nodes", .status = 403, .body = "{}", .times = 1});
+  rig.server.Refuse({.path = kPools, .status = 403, .body = "{}", .times = 1});
+  rig.PutPool("spot", {{"weight", 7}});
+  Reflector& pools = rig.feed.Add<Pool>(CustomCodecOf<Pool>(kPoolKind, ReadPool), rig.store);
+  rig.feed.Start();
+  bool counted_as_empty = false;
+  ASSERT_TRUE(rig.Until([&] {
+    counted_as_empty = counted_as_empty || (pools.synced() && rig.store.pools.empty());
+    return pools.synced();
+  })) << rig.feed.Missing();
+  EXPECT_FALSE(counted_as_empty);
+  EXPECT_EQ(rig.store.pools.size(), 1u);
+}
+
 TEST_P(AddedKindTest, WithItsKindTheObjectsGo) {
   FeedRig rig(GetParam());
   rig.PutPool("spot", {{"weight", 7}});

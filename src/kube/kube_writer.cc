@@ -61,6 +61,9 @@ Task<Status> KubeWriter::ChangeNode(std::string node, cluster::NodeChange change
   while (true) {
     Request get;
     get.path = path;
+    // The write that follows waits for its turn: once is enough, or a round of ten would take three
+    // seconds of the machines' time.
+    get.limited = false;
     const Deadline get_by = Deadline::In(client_.executor().clock(), kWriteTimeout);
     CO_TRY(const Answer read, co_await client_.Get(std::move(get), get_by));
     CO_TRY(const std::optional<std::string> edited, EditNode(read.body, change));

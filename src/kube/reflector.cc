@@ -237,8 +237,8 @@ Task<Status> Reflector::Watch(bool from_start) {
   co_return status;
 }
 
-// Counts as empty, and is asked for again: rights are granted by hand, which takes a while; a kind
-// may be installed a moment after us.
+// Counts as empty (what is left of an earlier view would only grow old), and is asked for again:
+// rights are granted by hand, a kind may be installed a moment after us.
 Task<void> Reflector::WithoutKind(Status why, Backoff& absent) {
   const bool unknown = why.code() == Code::kNotFound;
   if (!forbidden_) {
@@ -246,18 +246,27 @@ Task<void> Reflector::WithoutKind(Status why, Backoff& absent) {
                       : "a kind cannot be seen and counts as empty",
               {{"kind", options_.codec.kind}, {"error", why}});
   }
-  if (unknown) {  // its objects went with it
-    ++round_;
-    nameless_ = 0;
-    const bool had_some = !known_.empty();
-    RemoveUnseen();
-    version_.clear();
-    if (had_some && changed_) changed_();
-  }
+  ++round_;
+  nameless_ = 0;
+  const bool had_some = !known_.empty();
+  RemoveUnseen();
+  version_.clear();
+  if (had_some && changed_) changed_();
   forbidden_ = true;
   synced_ = true;
   const Duration wait = unknown ? absent.Next() : options_.forbidden_retry;
   co_await client_.executor().Sleep(wait);
+}
+
+bool Reflector::IsAbsent(const Status& status, TimePoint began) {
+  const bool refused = status.code() == Code::kPermissionDenied;
+  if (!refused) refused_since_.reset();
+  if (!options_.optional) return false;
+  if (!refused) return status.code() == Code::kNotFound;
+  if (!refused_since_) refused_since_ = began;
+  if (forbidden_) return true;  // said already
+  if (synced_) return began - *refused_since_ >= options_.believed_after;
+  return !options_.may_believe || options_.may_believe();
 }
 
 Task<void> Reflector::Run() {
@@ -294,14 +303,14 @@ Task<void> Reflector::Run() {
     } else if (status.ok()) {
       backoff.Reset();
       absent.Reset();
+      refused_since_.reset();
       // A watch that ended because its time was up is opened again at once, but not one that ends
       // as soon as it begins.
       if (from_start || client_.executor().clock().Now() - began > std::chrono::seconds(1))
         continue;
     } else {
       Note(status);
-      if (options_.optional &&
-          (status.code() == Code::kPermissionDenied || status.code() == Code::kNotFound)) {
+      if (IsAbsent(status, began)) {
         co_await WithoutKind(status, absent);
         continue;
       }

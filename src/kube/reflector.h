@@ -29,6 +29,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -48,6 +49,12 @@ struct ReflectorOptions {
   // resource that is not installed), the reflector says so once and counts as synced and empty; it
   // asks again now and then.
   bool optional = false;
+  // An API server that has just started refuses everything until it has read the rules of access.
+  // So a refusal is an error like others, and what was read stays: until it has gone on for
+  // `believed_after` if the kind has been read before; if not, until `may_believe` (the feed: the
+  // kinds that everybody needs can be read). Null: at once.
+  Duration believed_after = std::chrono::minutes(1);
+  std::function<bool()> may_believe = nullptr;
   // Read the first state as a stream of events where the server can (watch list): one request
   // instead of pages, and no list in anybody's memory.
   bool stream_first = true;
@@ -59,7 +66,7 @@ struct ReflectorOptions {
   Duration max_silence = std::chrono::seconds(120);
   Duration bookmark_gap = std::chrono::seconds(70);
   Duration reread_after = std::chrono::seconds(90);
-  Duration forbidden_retry = std::chrono::minutes(10);
+  Duration forbidden_retry = std::chrono::minutes(1);
   BackoffOptions absent_backoff{.first = std::chrono::seconds(2),
                                 .longest = std::chrono::minutes(1),
                                 .factor = 2.0,
@@ -90,6 +97,7 @@ class Reflector {
 
   // These from any thread.
   const std::string& kind() const { return options_.codec.kind; }
+  bool optional() const { return options_.optional; }
   bool synced() const { return synced_; }        // the whole state has been seen at least once
   bool forbidden() const { return forbidden_; }  // or not there: see `optional`
   // When the picture was last known to be what the server had; until then when this was made.
@@ -117,6 +125,8 @@ class Reflector {
   Task<Status> List();
   Task<Status> Watch(bool from_start);
   Task<void> WithoutKind(Status why, Backoff& absent);
+  // Whether this is the server's last word on a kind that may be missing; `began`: the request.
+  bool IsAbsent(const Status& status, TimePoint began);
   std::string Accepted(std::string_view parameter) const;
   Request ListRequest(const std::string& continue_, bool paged) const;
   Duration Age() const;
@@ -145,6 +155,7 @@ class Reflector {
   bool stands_ = false;           // the watch was answered with 200
   std::atomic<bool> synced_ = false;
   std::atomic<bool> forbidden_ = false;
+  std::optional<TimePoint> refused_since_;  // 403, and nothing else since then
   bool can_stream_ = true;
   std::atomic<TimePoint> last_heard_;
   Status trouble_;

@@ -117,6 +117,34 @@ TEST(ReflectorRightsTest, AKindThatWeMayNotSeeCountsAsEmptyIfItIsOptional) {
   EXPECT_TRUE(picture.reflector->forbidden());
 }
 
+TEST(ReflectorRightsTest, ARefusalByAServerThatHasJustStartedIsNotBelieved) {
+  TestRig rig;
+  rig.server.Put(kTwoNodes, "Node", "a");
+  Picture picture(rig, {.optional = true});
+  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
+  rig.server.Refuse({.path = kTwoNodes, .status = 403, .body = "{}", .times = 5});
+  rig.server.CutWatches();
+  rig.server.Put(kTwoNodes, "Node", "b");
+  ASSERT_TRUE(rig.Until([&] { return picture.Has({"a", "b"}); }));
+  EXPECT_FALSE(picture.reflector->forbidden());
+  EXPECT_TRUE(picture.removed.empty());
+}
+
+TEST(ReflectorRightsTest, ARefusalThatGoesOnIsBelievedAndTheKindIsEmptyThen) {
+  TestRig rig;
+  rig.server.Put(kTwoNodes, "Node", "a");
+  Picture picture(rig, {.optional = true,
+                        .believed_after = std::chrono::milliseconds(50),
+                        .forbidden_retry = std::chrono::milliseconds(10)});
+  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
+  rig.server.Refuse({.path = kTwoNodes, .status = 403, .body = "{}", .times = 50});
+  rig.server.CutWatches();
+  ASSERT_TRUE(rig.Until([&] { return picture.reflector->forbidden(); }));
+  EXPECT_THAT(picture.removed, ElementsAre("a"));
+  ASSERT_TRUE(rig.Until([&] { return picture.Has({"a"}); }));  // the rights are back
+  EXPECT_FALSE(picture.reflector->forbidden());
+}
+
 TEST(ReflectorSilenceTest, AWatchWithoutASoundIsOpenedAgain) {
   TestRig rig;
   rig.server.Put(kTwoNodes, "Node", "a");

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 #include <string>
 
@@ -84,6 +85,10 @@ TEST_F(ClusterLifeTest, NinetyEightPodsComeAndGo) {
         const int now = Marked(pods, seen);
         if (now > unschedulable) marked = Since(start);
         unschedulable = now;
+        if (std::getenv("COPPICE_E2E_LOG") != nullptr) {
+          std::printf("  %.2f s: %zu pods, %d marked, %zu ordered, %zu nodes, %d running\n",
+                      Since(start), pods.size(), now, ordered, Nodes().size(), RunningOf(pods));
+        }
         return RunningOf(pods) == 98;
       },
       seconds(120)));

@@ -103,7 +103,7 @@ void ClusterTest::SetUp() {
 
 void ClusterTest::TearDown() {
   if (rig_ == nullptr || cloud_ == nullptr) return;
-  // COPPICE_E2E_LOG=1: also when all went well.
+  // COPPICE_E2E_LOG=1: also when all went well, and more of it.
   if (HasFailure() || std::getenv("COPPICE_E2E_LOG") != nullptr) {
     std::cerr << rig_->Kubectl({"get", "pods,nodes,pdb", "-n", "default", "-o", "wide"})
               << rig_->Kubectl({"get", "configmap", "cluster-autoscaler-status", "-n",
@@ -135,7 +135,7 @@ Child& ClusterTest::Start(const std::string& identity, std::vector<std::string> 
                                       "--namespace=kube-system",
                                       "--logtostderr=true",
                                       "--stderrthreshold=info",
-                                      "--v=4",
+                                      std::getenv("COPPICE_E2E_LOG") != nullptr ? "--v=5" : "--v=4",
                                       "--address=127.0.0.1:0",
                                       "--scale-down-unneeded-time=5s",
                                       "--scale-down-delay-after-add=1s",
