@@ -14,7 +14,7 @@ constexpr size_t kMaxRemembered = 200'000;
 constexpr double kMostHasty = 8;
 constexpr Duration kBetweenHasty = std::chrono::milliseconds(500);
 // Passes that are hastened by changes leave at least so much of the thread to others.
-constexpr int kPauseOfPass = 10;
+constexpr int kPauseOfPass = 4;
 
 const model::PodCondition* PodScheduled(const model::Pod& pod) {
   const auto it =

@@ -183,7 +183,7 @@ TEST(LoopTriggerTest, ASlowPassLeavesRoomForOthers) {
   pass.ended = pass.began + milliseconds(200);
   trigger.PassEnded(pass);
   trigger.PodGone(pass.ended);
-  EXPECT_EQ(trigger.Due(), pass.ended + seconds(2));
+  EXPECT_EQ(trigger.Due(), pass.ended + milliseconds(800));
 }
 
 }  // namespace
