@@ -8,19 +8,8 @@ namespace coppice::autoscale {
 
 namespace {
 
-// Pods of a large cluster are not in the cache: each is asked for some turns ahead.
-void FetchNames(const std::vector<cluster::PodPtr>& pods, size_t i) {
-  constexpr size_t kTurns = 12;
-  if (i + kTurns >= pods.size()) return;
-  const model::ObjectMeta& ahead = pods[i + kTurns]->metadata;
-  __builtin_prefetch(&ahead.name);
-  __builtin_prefetch(&ahead.namespace_);
-  __builtin_prefetch(&ahead.uid);
-}
-
-cluster::Event AboutPod(const model::Pod& pod, std::string reason, std::string text) {
-  return {"Pod",    pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid,
-          "Normal", std::move(reason),       std::move(text)};
+cluster::Event What(std::string reason, std::string text) {
+  return {.kind = "Pod", .type = "Normal", .reason = std::move(reason), .text = std::move(text)};
 }
 
 }  // namespace
@@ -46,17 +35,14 @@ void Tell::EmitScaleUp(const report::ScaleUp& scale_up) {
   using report::ScaleUpResult;
   if (scale_up.result != ScaleUpResult::kSuccessful && scale_up.result != ScaleUpResult::kError) {
     for (const report::Unhelped& unhelped : scale_up.unhelped) {
-      const std::string text =
+      std::string text =
           report::NotTriggeredText(scale_up.result, unhelped, scale_up.considered_groups);
-      for (const auto& pod : unhelped.pods) writer_.Emit(AboutPod(*pod, "NotTriggerScaleUp", text));
+      writer_.EmitAboutPods(unhelped.pods, What("NotTriggerScaleUp", std::move(text)));
     }
   }
   if (scale_up.resizes.empty()) return;
-  const std::string text = report::TriggeredText(scale_up.resizes);
-  for (size_t i = 0; i < scale_up.triggered.size(); ++i) {
-    FetchNames(scale_up.triggered, i);
-    writer_.Emit(AboutPod(*scale_up.triggered[i], "TriggeredScaleUp", text));
-  }
+  writer_.EmitAboutPods(scale_up.triggered,
+                        What("TriggeredScaleUp", report::TriggeredText(scale_up.resizes)));
 }
 
 }  // namespace coppice::autoscale

@@ -155,6 +155,16 @@ class EventWriter {
   virtual ~EventWriter() = default;
   // Never fails the caller: an event that cannot be written is logged and dropped.
   virtual void Emit(Event event) = 0;
+  // The same of each of these pods. They may be very many: who can put it off does.
+  virtual void EmitAboutPods(std::vector<LivePod> pods, Event what) {
+    what.kind = "Pod";
+    for (const LivePod& pod : pods) {
+      what.namespace_ = pod->metadata.namespace_;
+      what.name = pod->metadata.name;
+      what.uid = pod->metadata.uid;
+      Emit(what);
+    }
+  }
 };
 
 class Writer : public NodeWriter, public PodWriter, public ObjectWriter, public EventWriter {

@@ -19,6 +19,7 @@ constexpr Duration kSimilarWindow = std::chrono::minutes(10);
 constexpr double kTokensPerSecond = 1.0 / 300;
 constexpr double kBurst = 1;
 constexpr double kBurstOfDuplicates = 25;
+constexpr int kSortedAtOnce = 500;
 constexpr size_t kMaxTextBytes = 1024;  // the API server refuses longer ones
 
 std::string ObjectKey(const cluster::Event& event) {
@@ -124,19 +125,46 @@ EventSender::EventSender(Client& client, const Log& log, RateLimit limit, bool d
     : client_(client), log_(log), limit_(limit), correlator_(duplicates) {}
 
 void EventSender::Emit(cluster::Event event) {
-  auto record = correlator_.Correlate(event, client_.executor().clock().Now());
-  if (!record) return;
-  log_.Debug("event", {{"kind", event.kind},
-                       {"object", event.namespace_.empty() ? event.name
-                                                           : event.namespace_ + "/" + event.name},
-                       {"type", event.type},
-                       {"reason", event.reason},
-                       {"text", event.text}});
-  if (queue_.size() >= kMaxQueued) {
-    ++dropped_;
-    return;
+  said_.push_back({.at = client_.executor().clock().Now(), .event = std::move(event)});
+}
+
+void EventSender::EmitAboutPods(std::vector<cluster::LivePod> pods, cluster::Event what) {
+  if (pods.empty()) return;
+  what.kind = "Pod";
+  said_.push_back(
+      {.at = client_.executor().clock().Now(), .event = std::move(what), .pods = std::move(pods)});
+}
+
+cluster::Event EventSender::Next(Said& said) {
+  if (said.pods.empty()) return std::move(said.event);
+  const model::ObjectMeta& pod = said.pods[said.next++]->metadata;
+  cluster::Event event = said.event;
+  event.namespace_ = pod.namespace_;
+  event.name = pod.name;
+  event.uid = pod.uid;
+  return event;
+}
+
+bool EventSender::SortSome() {
+  for (int i = 0; i < kSortedAtOnce && !said_.empty(); ++i) {
+    Said& said = said_.front();
+    const cluster::Event event = Next(said);
+    auto record = correlator_.Correlate(event, said.at);
+    if (said.next >= said.pods.size()) said_.pop_front();
+    if (!record) continue;
+    log_.Debug("event", {{"kind", event.kind},
+                         {"object", event.namespace_.empty() ? event.name
+                                                             : event.namespace_ + "/" + event.name},
+                         {"type", event.type},
+                         {"reason", event.reason},
+                         {"text", event.text}});
+    if (queue_.size() >= kMaxQueued) {
+      ++dropped_;
+    } else {
+      queue_.push_back(*std::move(record));
+    }
   }
-  queue_.push_back(*std::move(record));
+  return said_.empty();
 }
 
 Task<void> EventSender::Write(EventRecord record) {
@@ -173,20 +201,24 @@ Task<void> EventSender::Write(EventRecord record) {
 
 Task<void> EventSender::Run() {
   while (true) {
-    while (!queue_.empty()) {
+    // A burst is tens of thousands of pods, some microseconds each: in pieces, and not in the pass.
+    while (!SortSome()) co_await client_.executor().Sleep(Duration::zero());
+    if (!queue_.empty()) {
       writing_ = true;
       EventRecord record = std::move(queue_.front());
       queue_.pop_front();
       co_await limit_.Take();
       co_await Write(std::move(record));
       writing_ = false;
+      continue;
     }
     co_await client_.executor().Sleep(std::chrono::milliseconds(100));
   }
 }
 
 Task<void> EventSender::Flush(Deadline deadline) {
-  while ((writing_ || !queue_.empty()) && !deadline.Passed(client_.executor().clock()))
+  while ((writing_ || !said_.empty() || !queue_.empty()) &&
+         !deadline.Passed(client_.executor().clock()))
     co_await client_.executor().Sleep(std::chrono::milliseconds(20));
 }
 

@@ -98,6 +98,7 @@ class EventSender {
   EventSender(Client& client, const Log& log, RateLimit limit, bool duplicates);
 
   void Emit(cluster::Event event);
+  void EmitAboutPods(std::vector<cluster::LivePod> pods, cluster::Event what);
   // For ever; spawn it.
   Task<void> Run();
   // Until what was emitted is written, or `deadline`.
@@ -108,6 +109,17 @@ class EventSender {
   uint64_t dropped() const { return dropped_; }
 
  private:
+  // What was said at one moment: of one object, or the same of many pods.
+  struct Said {
+    TimePoint at;
+    cluster::Event event;
+    std::vector<cluster::LivePod> pods = {};
+    size_t next = 0;  // of the pods
+  };
+  // The next of them, whole.
+  static cluster::Event Next(Said& said);
+  // Correlates some of what was said; whether that was all.
+  bool SortSome();
   Task<void> Write(EventRecord record);
 
   static constexpr size_t kMaxQueued = 10'000;
@@ -115,7 +127,8 @@ class EventSender {
   const Log& log_;
   RateLimit limit_;
   EventCorrelator correlator_;
-  std::deque<EventRecord> queue_;
+  std::deque<Said> said_;          // as it came
+  std::deque<EventRecord> queue_;  // to be written
   bool writing_ = false;
   uint64_t dropped_ = 0;
 };

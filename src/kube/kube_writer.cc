@@ -149,6 +149,10 @@ void KubeWriter::Emit(cluster::Event event) {
   events_.Emit(std::move(event));
 }
 
+void KubeWriter::EmitAboutPods(std::vector<cluster::LivePod> pods, cluster::Event what) {
+  events_.EmitAboutPods(std::move(pods), std::move(what));
+}
+
 Task<Status> KubeWriter::PutConfigMap(std::string namespace_, std::string name,
                                       std::string data_key, std::string data,
                                       Annotations annotations) {

@@ -50,6 +50,7 @@ class KubeWriter final : public cluster::Writer {
   Task<Status> DeleteObject(cluster::ObjectName object) override;
   Task<Result<std::string>> ObjectNow(cluster::ObjectName object) override;
   void Emit(cluster::Event event) override;
+  void EmitAboutPods(std::vector<cluster::LivePod> pods, cluster::Event what) override;
 
   // Writes that have not been answered yet.
   size_t under_way() const { return under_way_; }

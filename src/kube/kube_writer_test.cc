@@ -220,5 +220,31 @@ TEST(EventsTest, AreWrittenAndThenPatched) {
   EXPECT_EQ(Json::parse(seen[1].body)["count"], 2);
 }
 
+TEST(EventsTest, TheSameOfManyPodsIsOneEventForEach) {
+  WriterRig rig;
+  EventSender all{*rig.client, rig.log, RateLimit(rig.executor, 0, 1), false};
+  rig.executor.Spawn(all.Run());
+  std::vector<cluster::LivePod> pods;
+  for (int i = 0; i < 3; ++i) {
+    model::Pod pod;
+    pod.metadata.namespace_ = "ns";
+    pod.metadata.name = "p" + std::to_string(i);
+    pod.metadata.uid = "u" + std::to_string(i);
+    pods.push_back(std::make_shared<const model::Pod>(std::move(pod)));
+  }
+  all.Emit(Told("A", "first"));
+  all.EmitAboutPods(pods, {.type = "Normal", .reason = "B", .text = "x"});
+  all.EmitAboutPods(pods, {.type = "Normal", .reason = "B", .text = "x"});  // said already
+  all.Emit(Told("C", "last"));
+  rig.executor.BlockOn(all.Flush(Deadline::In(rig.clock, std::chrono::seconds(5))));
+  std::vector<std::string> told;
+  for (const auto& seen : rig.server.seen()) {
+    const Json event = Json::parse(seen.body);
+    told.push_back(event["reason"].get<std::string>() + " " +
+                   event["involvedObject"].value("uid", ""));
+  }
+  EXPECT_THAT(told, testing::ElementsAre("A u", "B u0", "B u1", "B u2", "C u"));
+}
+
 }  // namespace
 }  // namespace coppice::kube

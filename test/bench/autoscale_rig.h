@@ -176,9 +176,15 @@ class NullWriter final : public cluster::Writer {
     co_return gone;
   }
   void Emit(cluster::Event) override { ++events; }
+  // As the real one: taken over here, looked at after the pass.
+  void EmitAboutPods(std::vector<cluster::LivePod> pods, cluster::Event) override {
+    events += pods.size();
+    about_pods = std::move(pods);
+  }
 
   size_t tainted = 0;
   size_t events = 0;
+  std::vector<cluster::LivePod> about_pods;
 };
 
 // A whole engine on a clock that stands still while a pass runs.

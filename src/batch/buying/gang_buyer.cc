@@ -236,7 +236,7 @@ coppice::Task<void> GangBuyer::Buy(std::string id, market::Offer offer, TimePoin
   if (!outcome.status.ok()) {
     Refuse(gang, "the order failed: " + outcome.status.message(), now);
     Tell(id, "Warning", "FailedToScaleUp", gang.told.why);
-    if (!gang.held) co_await WriteIntent(id, nullptr);
+    if (!gang.held) static_cast<void>(co_await WriteIntent(id, nullptr));  // says so itself
     co_return;
   }
   intent.ordered = true;

@@ -40,6 +40,9 @@ coppice::Task<Status> GangBuyer::WriteIntent(std::string id, const market::Inten
   cluster::ObjectName name = GroupNamed(id, group->metadata.uid);
   std::string text = patch.dump();
   const auto answer = co_await parts_.writer.UpdateObject(std::move(name), std::move(text));
+  if (!answer.ok())
+    parts_.log.Warning("the note of a purchase could not be written",
+                       {{"gang", id}, {"error", answer.status()}});
   co_return answer.status();
 }
 
@@ -110,11 +113,11 @@ coppice::Task<void> GangBuyer::Recover() {
           parts_.log.Info("half a purchase of the process before is given back",
                           {{"gang", id}, {"answer", given_back}});
         }
-        co_await WriteIntent(id, nullptr);
+        static_cast<void>(co_await WriteIntent(id, nullptr));  // says so itself
         continue;
       }
       intent.ordered = true;
-      co_await WriteIntent(id, &intent);
+      static_cast<void>(co_await WriteIntent(id, &intent));
     }
     Gang& gang = gangs_[id];
     gang.attempts = intent.attempt;
