@@ -89,7 +89,6 @@ class PoolsSeat final : public EngineSeat {
       parts_.log.Warning(
           "there are no NodePools: create one, or install the custom resources (deploy/crds) if "
           "the cluster does not know them");
-    for (const std::string& note : settings_.notes) parts_.log.Warning(note);
   }
 
   void Tell(const report::ProvisionReport& report) {
