@@ -75,11 +75,14 @@ struct ClientSession::State {
     bool begun = false;  // its headers are out: the server may have seen it
     size_t header_bytes = 0;
     int http_status = 0;
+    std::string type;         // content-type
     std::optional<int> code;  // grpc-status
     std::string text;         // grpc-message
     std::string encoding;
     std::string body;  // the first message, prefix first; what follows it is dropped
 
+    // Else its bytes are somebody's page, and no messages.
+    bool is_grpc() const { return http_status == 200 && type.starts_with("application/grpc"); }
     bool all_sent() const { return sent == kPrefix + call.request.size(); }
   };
 
@@ -153,6 +156,8 @@ void ClientSession::State::TakeHeader(Stream& stream, std::string_view name,
                                       std::string_view value) const {
   if (name == ":status") {
     stream.http_status = NumberIn(value).value_or(0);
+  } else if (name == "content-type") {
+    stream.type = value;
   } else if (name == "grpc-status") {
     constexpr int kLast = static_cast<int>(Code::kUnauthenticated);
     const int code = NumberIn(value).value_or(-1);
@@ -185,7 +190,7 @@ int ClientSession::State::OnData(nghttp2_session*, uint8_t, int32_t id, const ui
                                  size_t size, void* self) {
   auto& state = *static_cast<State*>(self);
   Stream* const stream = state.Find(id);
-  if (stream == nullptr) return 0;
+  if (stream == nullptr || !stream->is_grpc()) return 0;
   std::string& body = stream->body;
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   if (body.size() < kPrefix) {
@@ -217,6 +222,8 @@ Result<std::string> ClientSession::State::AnswerOf(Stream& stream) const {
     return Status(Code::kUnknown, "the answer has no grpc-status");
   }
   if (*stream.code != 0) return Status(static_cast<Code>(*stream.code), stream.text);
+  if (!stream.is_grpc())
+    return Status(Code::kUnknown, "the answer is '" + stream.type + "', and not application/grpc");
   if (stream.body.empty()) return Unimplemented("the answer has no message");
   if (stream.body.size() < kPrefix || stream.body.size() - kPrefix < LengthOf(stream.body))
     return Internal("the answer ends in the middle of a message");

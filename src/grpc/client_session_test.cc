@@ -217,6 +217,11 @@ TEST(ClientSessionTest, WhatIsNoAnswerIsSaid) {
   EXPECT_EQ(http("404").code(), Code::kUnimplemented);
   EXPECT_EQ(http("401").code(), Code::kUnauthenticated);
   EXPECT_EQ(http("200").code(), Code::kUnknown);
+  EXPECT_THAT(Play({.headers = {{":status", "200"}, {"content-type", "text/html"}},
+                    .body = "<html>",
+                    .trailers = kFine})
+                  .message(),
+              HasSubstr("'text/html'"));
   EXPECT_EQ(Play({.trailers = kFine}).code(), Code::kUnimplemented) << "no message";
   EXPECT_EQ(Play({.body = Message("abc").substr(0, 6), .trailers = kFine}).code(), Code::kInternal);
   EXPECT_EQ(Play({.body = Message("abc").substr(0, 3), .trailers = kFine}).code(), Code::kInternal);
@@ -227,7 +232,8 @@ TEST(ClientSessionTest, AnAnswerIsNeverLargerThanItMayBe) {
   const Played large = Play({.body = Message(std::string(1'001, 'x')), .trailers = kFine});
   EXPECT_EQ(large.code(), Code::kResourceExhausted);
   EXPECT_EQ(large.message(), "Received message larger than max (1001 vs. 1000)");
-  const Headers gzip = {{":status", "200"}, {"grpc-encoding", "gzip"}};
+  const Headers gzip = {
+      {":status", "200"}, {"content-type", "application/grpc+proto"}, {"grpc-encoding", "gzip"}};
   const auto packed = [&](const std::string& text) {
     return Play({.headers = gzip, .body = Message(Zipped(text), 1), .trailers = kFine});
   };
