@@ -104,6 +104,7 @@ void ClientConnection::Tell(Waiting& waiting, CallEnd end) {
 }
 
 void ClientConnection::Run() {
+  BlockBrokenPipe();
   Status why = Serve();
   if (why.ok()) why = Unavailable("the connection to " + options_.address + " was closed");
   session_.End(why);

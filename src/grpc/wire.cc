@@ -1,11 +1,19 @@
 #include "grpc/wire.h"
 
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
 
 namespace coppice::grpc {
+
+void BlockBrokenPipe() {
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
+}
 
 Wire::Progress Wire::TlsOutcome(int result) {
   switch (SSL_get_error(tls_.get(), result)) {

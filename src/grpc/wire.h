@@ -12,6 +12,11 @@
 
 namespace coppice::grpc {
 
+// A peer that is gone is an error of the write and not the end of the process: OpenSSL writes
+// without MSG_NOSIGNAL. For the calling thread alone, which then makes all writes; the program may
+// want its own way with the signal.
+void BlockBrokenPipe();
+
 class Wire {
  public:
   enum class Progress { kSome, kBlocked, kClosed };
