@@ -29,6 +29,7 @@ class PoolsSeat final : public EngineSeat {
     kinds.Add<model::NodePool>();
     kinds.Add<model::NodeClaim>();
     kinds.Add<model::NodeClass>();
+    if (OwnProvider()) kinds.Add<model::KwokNodeClass>();
   }
 
   Task<Status> Open() override {
@@ -57,6 +58,7 @@ class PoolsSeat final : public EngineSeat {
                                .metrics = parts_.metrics,
                                .filters = filters_.get(),
                                .view_age = [&feed] { return feed.view_age(); },
+                               .foreign_classes = ForeignClasses(),
                                .wake = parts_.look_again});
     turn_.Open(*engine_);
     TellStart();
@@ -73,6 +75,25 @@ class PoolsSeat final : public EngineSeat {
   }
 
  private:
+  // A provider with classes of its own, not a cloud of the four verbs.
+  bool OwnProvider() const { return parts_.plugins.node_claims.Has(parts_.flags.cloud_provider); }
+  std::function<std::vector<cloud::NodeClassInput>()> ForeignClasses() {
+    if (!OwnProvider()) return nullptr;
+    return [&world = parts_.world] {
+      const model::Kind kind = model::kKind<model::KwokNodeClass>;
+      const size_t slash = kind.api_version.find('/');
+      std::vector<cloud::NodeClassInput> classes;
+      world.objects<model::KwokNodeClass>().ForEachByName(
+          [&](const std::shared_ptr<const model::KwokNodeClass>& one) {
+            classes.push_back(
+                {.kind = {std::string(kind.api_version.substr(0, slash)),
+                          std::string(kind.api_version.substr(slash + 1)), std::string(kind.kind)},
+                 .node_class = *one});
+          });
+      return classes;
+    };
+  }
+
   Result<std::unique_ptr<fit::Chain>> MakeFilters() {
     if (!settings_.options.ask_filters || settings_.options.upstream_exact)
       return std::unique_ptr<fit::Chain>();
