@@ -127,11 +127,11 @@ function(coppice_generate_loader output)
   endforeach()
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT
 "// Generated from the folders under plugins/. Do not edit.
-#include \"app/plugins.h\"
+#include \"seats/plugins.h\"
 @declarations@
-namespace coppice::app {
+namespace coppice::seats {
 void RegisterDiscoveredPlugins([[maybe_unused]] Plugins& plugins) {
 @calls@}
-}  // namespace coppice::app
+}  // namespace coppice::seats
 ")
 endfunction()

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "acme.h"
-#include "app/open_node_groups.h"
 #include "autoscale/assembly.h"
 #include "base/fake_clock.h"
 #include "batch/session.h"
+#include "seats/open_node_groups.h"
 #include "test/support/agreeing_writer.h"
 
 namespace {
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
   cluster::World world;
   test::AgreeingWriter writer;
   auto groups =
-      app::OpenNodeGroups(*flags, plugins, clock, rng, log, metrics, /*cloud_workers=*/&workers);
+      seats::OpenNodeGroups(*flags, plugins, clock, rng, log, metrics, /*cloud_workers=*/&workers);
   if (!groups.ok()) std::fprintf(stderr, "%s\n", groups.status().message().c_str());
   REQUIRE(groups.ok());
   auto assembly = autoscale::Assembly::Create({.flags = *std::move(flags),

@@ -44,7 +44,7 @@ std::string ProgramHelp(const Plugins& plugins) {
   for (const Command& command : kCommands) {
     if (!command.help.empty()) text += fmt::format("  {:<10} {}\n", command.name, command.help);
   }
-  return text + "\n  --version  what this is\n" + LinkedIn(plugins);
+  return text + "\n  --version  what this is\n" + seats::LinkedIn(plugins);
 }
 
 int NoCommand(std::string_view word) {

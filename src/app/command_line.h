@@ -20,7 +20,6 @@
 #include <string_view>
 #include <vector>
 
-#include "app/plugins.h"
 #include "base/flag_set.h"
 
 namespace coppice::app {
@@ -40,13 +39,5 @@ std::optional<int> ReadCommandLine(const CommandText& text, FlagSet& flags,
 // Say why on standard error, and return the exit code.
 int WrongUsage(std::string_view command, const Status& why);  // 2
 int Failed(std::string_view command, const Status& why);      // 1
-
-// InvalidArgument if one of `given` is not known, with the nearest known one. For flags that name
-// plug-ins.
-Status KnownNames(std::string_view flag, const std::vector<std::string>& given,
-                  const std::vector<std::string>& known);
-
-// What is linked in, a line per kind of plug-in: for --help.
-std::string LinkedIn(const Plugins& plugins);
 
 }  // namespace coppice::app

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "app/plugins.h"
+#include "app/main.h"
 #include "autoscale/flags.h"
 #include "cloud/node_groups.h"
 #include "cluster/world.h"

@@ -10,9 +10,12 @@
 
 #pragma once
 
-#include "app/plugins.h"
+#include "seats/plugins.h"
 
 namespace coppice::app {
+
+using seats::Plugins;
+using seats::RegisterDiscoveredPlugins;
 
 // Reads the command line, runs the command, returns the exit code: 0 done, 1 failed, 2 wrong usage.
 int Main(int argc, char** argv, Plugins& plugins);

@@ -39,9 +39,9 @@ std::string Identity() {
 // under way on it, then what that refers to.
 class RealCluster {
  public:
-  RealCluster(RunSettings settings, Plugins& plugins, Clock& clock, const Log& log,
+  RealCluster(seats::RunSettings settings, Plugins& plugins, Clock& clock, const Log& log,
               host::StopLimits limits, DashboardOptions web)
-      : settings_(Together(std::move(settings))),
+      : settings_(seats::Together(std::move(settings))),
         web_(std::move(web)),
         limits_(limits),
         plugins_(plugins),
@@ -50,7 +50,7 @@ class RealCluster {
         rng_(SeedFromSystem()),
         workers_(kCloudThreads, 10'000),
         health_({flags_.max_inactivity, flags_.max_failing_time, flags_.max_startup_time}, clock),
-        world_(ViewOf(settings_)),
+        world_(seats::ViewOf(settings_)),
         executor_(std::make_unique<Executor>(clock)) {}
 
   Status Connect() {
@@ -122,7 +122,7 @@ class RealCluster {
   }
 
   void TakeSeats() {
-    seats_ = MakeSeats(
+    seats_ = seats::MakeSeats(
         settings_,
         {.flags = flags_,
          .plugins = plugins_,
@@ -193,7 +193,7 @@ class RealCluster {
                                  for (const auto& seat : seats_) seat->BeforeMetrics();
                                }});
     pages_->Add("/explain", [this](const net::ServerRequest& request) {
-      return host::PlainText(ExplainAll(seats_, request));
+      return host::PlainText(seats::ExplainAll(seats_, request));
     });
     for (const auto& seat : seats_) seat->AddPages(*pages_);
     if (flags_.debugging_snapshot_enabled) {
@@ -296,7 +296,7 @@ class RealCluster {
     std::_Exit(life_->exit_code());
   }
 
-  const RunSettings settings_;
+  const seats::RunSettings settings_;
   const autoscale::FlagValues& flags_ = settings_.flags;
   const DashboardOptions web_;
   const host::ConnectionFlags connection_{flags_.kubeconfig, flags_.kubernetes};
@@ -315,8 +315,8 @@ class RealCluster {
       world_, [this](std::function<void()> work) { executor_->Post(std::move(work)); }};
   std::unique_ptr<host::ApiServer> server_;
   std::unique_ptr<host::DryRunWriter> dry_writer_;
-  std::vector<std::unique_ptr<EngineSeat>> seats_;
-  std::optional<EngineKinds> kinds_;
+  std::vector<std::unique_ptr<seats::EngineSeat>> seats_;
+  std::optional<seats::EngineKinds> kinds_;
   std::unique_ptr<host::Turns> turns_;
   std::optional<host::KubeLease> lease_;
   std::unique_ptr<host::Life> life_;
@@ -329,7 +329,7 @@ class RealCluster {
 
 }  // namespace
 
-int RunOnRealCluster(const RunSettings& settings, Plugins& plugins, host::StopLimits limits,
+int RunOnRealCluster(const seats::RunSettings& settings, Plugins& plugins, host::StopLimits limits,
                      const DashboardOptions& web) {
   const host::StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   // Never destroyed: threads of the gRPC library may still log while the process ends.

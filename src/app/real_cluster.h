@@ -5,14 +5,14 @@
 #pragma once
 
 #include "app/dashboard.h"
-#include "app/engine_seats.h"
-#include "app/plugins.h"
+#include "app/main.h"
 #include "host/life.h"
+#include "seats/engine_seats.h"
 
 namespace coppice::app {
 
 // Until SIGTERM, SIGINT or SIGQUIT (0), or until it cannot go on (1).
-int RunOnRealCluster(const RunSettings& settings, Plugins& plugins, host::StopLimits limits = {},
-                     const DashboardOptions& web = {.address = ""});
+int RunOnRealCluster(const seats::RunSettings& settings, Plugins& plugins,
+                     host::StopLimits limits = {}, const DashboardOptions& web = {.address = ""});
 
 }  // namespace coppice::app

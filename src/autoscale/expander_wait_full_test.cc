@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/plugins.h"
+#include "app/main.h"
 #include "autoscale/assembly.h"
 #include "base/fake_clock.h"
 #include "cloud/fake_node_groups.h"

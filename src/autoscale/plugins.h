@@ -1,5 +1,5 @@
 // The kinds of plug-ins that an autoscaler is put together from, a registry each. A program has
-// more (app/plugins.h): clouds and node group providers, which stand behind the groups that the
+// more (seats/plugins.h): clouds and node group providers, which stand behind the groups that the
 // engine is handed.
 
 #pragma once

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "app/open_node_groups.h"
 #include "autoscale/assembly.h"
 #include "base/fake_clock.h"
+#include "seats/open_node_groups.h"
 #include "test/support/agreeing_writer.h"
 #include "test/support/must.h"
 #include "test/support/test_certificates.h"
@@ -215,8 +215,8 @@ class ProcessorSlotsTest : public testing::Test {
                                      "--upstream-exact"};
     std::ranges::copy(flags_, std::back_inserter(args));
     assembly_.reset();
-    groups_ = MUST(app::OpenNodeGroups(MUST(ParseFlags(args)), plugins_, clock_, rng_, log_,
-                                       metrics_, &workers_));
+    groups_ = MUST(seats::OpenNodeGroups(MUST(ParseFlags(args)), plugins_, clock_, rng_, log_,
+                                         metrics_, &workers_));
     assembly_ = MUST(Assembly::Create({.flags = MUST(ParseFlags(args)),
                                        .plugins = plugins_,
                                        .world = world_,

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/autoscaler.h"
 #include "host/turns.h"
+#include "seats/autoscaler.h"
 #include "test/support/engine_rig.h"
 #include "test/support/held_workers.h"
 
@@ -125,13 +125,13 @@ class TwoEnginesTest : public test::EngineRig {
     Assemble(std::move(args), workers_, writer_);
     numbers_.emplace(metrics_, flags_);
     turns_.emplace(executor_, world_, health_);
-    autoscaler_.emplace(app::Autoscaler::Parts{.flags = flags_,
-                                               .world = world_,
-                                               .clock = clock_,
-                                               .log = log_,
-                                               .numbers = *numbers_,
-                                               .reasons = reasons_,
-                                               .look_again = [this] { turns_->LookAgain(); }});
+    autoscaler_.emplace(seats::Autoscaler::Parts{.flags = flags_,
+                                                 .world = world_,
+                                                 .clock = clock_,
+                                                 .log = log_,
+                                                 .numbers = *numbers_,
+                                                 .reasons = reasons_,
+                                                 .look_again = [this] { turns_->LookAgain(); }});
     autoscaler_->Open({.assembly = std::move(assembly_), .groups = groups_});
     noted_.emplace(*autoscaler_, executor_, notes_);
     gardener_.emplace(world_, executor_, notes_);
@@ -167,7 +167,7 @@ class TwoEnginesTest : public test::EngineRig {
   HealthCheck health_{{}, clock_};
   autoscale::Reasons reasons_{log_};
   std::optional<autoscale::AutoscalerMetrics> numbers_;
-  std::optional<app::Autoscaler> autoscaler_;
+  std::optional<seats::Autoscaler> autoscaler_;
   std::optional<Noted> noted_;
   std::optional<Gardener> gardener_;
   std::optional<Turns> turns_;

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "app/plugins.h"
+#include "app/main.h"
 #include "externalgrpc.pb.h"
 #include "grpc/channel.h"
 #include "health.pb.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/plugins.h"
+#include "app/main.h"
 #include "grpc/channel.h"
 #include "rpc/expander_messages.h"
 #include "rpc/priority_file.h"

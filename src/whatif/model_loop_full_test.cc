@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/plugins.h"
+#include "app/main.h"
 #include "test/support/must.h"
 
 namespace coppice::whatif {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "app/plugins.h"
+#include "app/main.h"
 #include "autoscale/pod_changes.h"
 #include "base/rng.h"
 #include "report/explain.h"

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "app/main.h"
-#include "app/plugins.h"
 #include "app/real_cluster.h"
 #include "autoscale/restart_memory.h"
 #include "base/boot_time.h"

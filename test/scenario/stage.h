@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/plugins.h"
+#include "app/main.h"
 #include "autoscale/autoscaler_metrics.h"
 #include "base/fake_clock.h"
 #include "sim/model.h"

@@ -11,8 +11,7 @@
 #include <cstdlib>
 #include <deque>
 
-#include "app/commands/run_account.h"
-#include "app/plugins.h"
+#include "app/main.h"
 #include "base/strings.h"
 #include "provider/open_cloud.h"
 #include "sim/faults.h"
@@ -21,6 +20,7 @@
 #include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
 #include "whatif/model_host.h"
+#include "whatif/run_account.h"
 
 namespace coppice::simulation {
 namespace {
@@ -73,8 +73,8 @@ class Life {
                                             .seed = seed,
                                             .log = log_,
                                             .metrics = metrics_}));
-    account_ =
-        std::make_unique<app::RunAccount>(*model_, [this](const std::string& line) { Note(line); });
+    account_ = std::make_unique<whatif::RunAccount>(
+        *model_, [this](const std::string& line) { Note(line); });
     invariants_ = std::make_unique<Invariants>(
         *model_, options_, [this](const std::string& what) { broken_.push_back(what); });
     load_ = std::make_unique<sim::Load>(*model_, sim::DefaultLoad(), seed);
@@ -234,7 +234,7 @@ class Life {
   std::vector<std::string> still_ill_;
   std::unique_ptr<sim::Model> model_;
   std::unique_ptr<whatif::ModelHost> host_;
-  std::unique_ptr<app::RunAccount> account_;
+  std::unique_ptr<whatif::RunAccount> account_;
   std::unique_ptr<Invariants> invariants_;
   std::unique_ptr<sim::Load> load_;
   std::unique_ptr<sim::Faults> faults_;

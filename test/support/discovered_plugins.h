@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "app/plugins.h"
+#include "app/main.h"
 #include "base/check.h"
 #include "fit/chain.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/plugins.h"
+#include "app/main.h"
 #include "autoscale/assembly.h"
 #include "autoscale/engine_world_rig.h"
 #include "test/support/must.h"

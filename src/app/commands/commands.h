@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/dashboard.h"
-#include "app/plugins.h"
+#include "app/main.h"
 #include "autoscale/flags.h"
 #include "base/clock.h"
 #include "base/log.h"

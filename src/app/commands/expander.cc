@@ -23,9 +23,9 @@ int RunExpander(const std::vector<std::string>& args, Plugins& plugins) {
   rpc::AddExpanderFlags(flags, options);
   const auto check = [&]() -> Status {
     TRY(rpc::CheckExpanderFlags(options));
-    return KnownNames("--strategy", options.strategy, plugins.expanders.names());
+    return seats::KnownNames("--strategy", options.strategy, plugins.expanders.names());
   };
-  const CommandText text{"expander", kExpanderAbout, LinkedIn(plugins)};
+  const CommandText text{"expander", kExpanderAbout, seats::LinkedIn(plugins)};
   if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
   const host::StopSignals signals({SIGTERM, SIGINT});
   SystemClock clock;

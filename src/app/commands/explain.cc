@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "app/commands/commands.h"
-#include "app/port_forward.h"
 #include "base/flag_set.h"
 #include "base/strings.h"
+#include "kube/port_forward.h"
 #include "net/http_client.h"
 #include "net/url.h"
 #include "web/terminal.h"
@@ -82,7 +82,7 @@ Result<std::string> ReadSecretFile(const std::string& path) {
 }
 
 Result<std::string> Ask(const ExplainFlags& flags, const std::string& path, bool from_kubectl) {
-  std::unique_ptr<PortForward> forward;
+  std::unique_ptr<kube::PortForward> forward;
   std::string server = flags.server.empty() ? "http://127.0.0.1:8086" : flags.server;
   const bool names_cluster = from_kubectl || !flags.namespace_.empty() ||
                              !flags.kubeconfig.empty() || !flags.context.empty();
@@ -92,7 +92,7 @@ Result<std::string> Ask(const ExplainFlags& flags, const std::string& path, bool
     if (!flags.context.empty()) command.push_back("--context=" + flags.context);
     if (!flags.namespace_.empty()) command.push_back("--namespace=" + flags.namespace_);
     command.insert(command.end(), {"port-forward", flags.target, ":8086"});
-    forward = TRY(PortForward::Start(command));
+    forward = TRY(kube::PortForward::Start(command));
     server = "http://127.0.0.1:" + std::to_string(forward->port());
   }
   while (server.ends_with('/')) server.pop_back();

@@ -42,7 +42,7 @@ int RunProvider(const std::vector<std::string>& args, Plugins& plugins) {
                     "never.");
   flags.Further();
   AddLogFlags(flags, log_flags);
-  const CommandText text{"provider", kProviderAbout, LinkedIn(plugins)};
+  const CommandText text{"provider", kProviderAbout, seats::LinkedIn(plugins)};
   const auto check = [&log_flags] { return CheckLogFlags(log_flags); };
   if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
   const host::StopSignals signals({SIGTERM, SIGINT});

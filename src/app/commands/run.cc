@@ -5,10 +5,10 @@
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
-#include "app/open_node_claims.h"
-#include "app/open_node_groups.h"
 #include "app/real_cluster.h"
 #include "autoscale/flags.h"
+#include "seats/open_node_claims.h"
+#include "seats/open_node_groups.h"
 
 namespace coppice::app {
 namespace {
@@ -134,14 +134,14 @@ bool NamesCluster(const autoscale::FlagValues& flags) {
 }
 
 int OnRealCluster(const ModelCommand& command, Plugins& plugins) {
-  RunSettings settings{.flags = command.flags,
-                       .node_groups = command.node_groups,
-                       .record = command.record,
-                       .node_pools = command.node_pools,
-                       .batch = command.batch};
+  seats::RunSettings settings{.flags = command.flags,
+                              .node_groups = command.node_groups,
+                              .record = command.record,
+                              .node_pools = command.node_pools,
+                              .batch = command.batch};
   if (settings.batch && IsAlone(settings.flags)) settings.node_groups = false;
   if (settings.node_pools && settings.node_groups) {
-    const auto groups = HasNodeGroups(command.flags, plugins);
+    const auto groups = seats::HasNodeGroups(command.flags, plugins);
     if (!groups.ok()) return Failed("run", groups.status());
     settings.node_groups = *groups;
   }
@@ -165,14 +165,14 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   autoscale::AddFlags(flags, command.flags);
   const auto check = [&]() -> Status {
     TRY(autoscale::FinishFlags(flags, command.flags));
-    TRY(CheckPluginNames(command.flags, plugins));
+    TRY(seats::CheckPluginNames(command.flags, plugins));
     if (!command.node_groups && !command.node_pools && !command.batch)
       return InvalidArgument("--node-groups=false without --node-pools leaves nothing to do");
     if (command.node_pools) SettleProcess(*command.node_pools, flags, command.flags);
     if (command.batch) SetForBatch(*command.batch, command.flags);
     if (NamesCluster(command.flags)) {
       const bool alone = command.batch && IsAlone(command.flags);
-      return alone ? Status::Ok() : CheckProviderNames(command.flags, plugins);
+      return alone ? Status::Ok() : seats::CheckProviderNames(command.flags, plugins);
     }
     if (command.batch) {
       return InvalidArgument("--batch schedules on a cluster: name one with --kubeconfig");
@@ -184,7 +184,7 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   };
   const CommandText text{
       "run", kRunAbout,
-      LinkedIn(plugins) + provision::SettingsAsHelp() + batch::SchedulerFlagsAsHelp()};
+      seats::LinkedIn(plugins) + provision::SettingsAsHelp() + batch::SchedulerFlagsAsHelp()};
   if (const auto code = ReadCommandLine(text, flags, left, check)) return *code;
   return NamesCluster(command.flags) ? OnRealCluster(command, plugins) : RunModel(command, plugins);
 }

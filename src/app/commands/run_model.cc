@@ -8,9 +8,7 @@
 #include <cstdio>
 
 #include "app/commands/commands.h"
-#include "app/commands/run_account.h"
 #include "app/commands/run_pools.h"
-#include "app/commands/terminal.h"
 #include "app/dashboard.h"
 #include "app/model_steering.h"
 #include "cloud/group_limits.h"
@@ -19,6 +17,8 @@
 #include "rehearse/recorder.h"
 #include "sim/load.h"
 #include "whatif/model_loop.h"
+#include "whatif/run_account.h"
+#include "whatif/terminal_look.h"
 
 namespace coppice::app {
 namespace {
@@ -109,9 +109,10 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
       TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
   }
   sim::Load load(*model, sim::DefaultLoad(), command.seed);
-  const TerminalLook look = LookOf(STDOUT_FILENO, std::getenv("NO_COLOR"), std::getenv("TERM"));
-  RunAccount account(*model, [look](const std::string& line) {
-    std::printf("%s\n", Shown(line, look).c_str());
+  const whatif::TerminalLook look =
+      whatif::LookOf(STDOUT_FILENO, std::getenv("NO_COLOR"), std::getenv("TERM"));
+  whatif::RunAccount account(*model, [look](const std::string& line) {
+    std::printf("%s\n", whatif::Shown(line, look).c_str());
     std::fflush(stdout);
   });
   model->api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
@@ -201,7 +202,7 @@ Result<double> PlayQuietly(const ModelCommand& command, Plugins& plugins, Durati
       TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
   }
   sim::Load load(*model, sim::DefaultLoad(), command.seed);
-  RunAccount account(*model, [](const std::string&) {});
+  whatif::RunAccount account(*model, [](const std::string&) {});
   const auto host = TRY(whatif::ModelHost::Create({.model = *model,
                                                    .clock = clock,
                                                    .plugins = plugins,

@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "app/commands/pools_account.h"
-#include "app/commands/run_account.h"
 #include "provider/open_cloud.h"
 #include "sim/load.h"
 #include "whatif/model_loop.h"
 #include "whatif/model_pools.h"
+#include "whatif/pools_account.h"
+#include "whatif/run_account.h"
 
 namespace coppice::app {
 namespace {
@@ -126,8 +126,8 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
   };
-  PoolsAccount account(*model, print);
-  std::optional<RunAccount> groups_account;
+  whatif::PoolsAccount account(*model, print);
+  std::optional<whatif::RunAccount> groups_account;
   if (!config.groups.empty()) groups_account.emplace(*model, print);
   const Watching watching = watch(clock);
   provision::EngineOptions options = command.node_pools->options;

@@ -8,8 +8,8 @@
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
-#include "app/open_node_groups.h"
 #include "base/strings.h"
+#include "seats/open_node_groups.h"
 #include "whatif/doubles.h"
 #include "whatif/whatif.h"
 #include "whatif/whatif_output.h"
@@ -91,7 +91,7 @@ int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
   autoscale::AddFlags(flags, values);
   const auto check = [&]() -> Status {
     TRY(autoscale::FinishFlags(flags, values));
-    TRY(CheckPluginNames(values, plugins));
+    TRY(seats::CheckPluginNames(values, plugins));
     if (!arguments.cluster.empty()) return Status::Ok();
     return InvalidArgument("--cluster is required: a dump, or - for standard input");
   };

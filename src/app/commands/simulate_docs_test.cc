@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "app/commands/commands.h"
-#include "app/plugins.h"
+#include "app/main.h"
 #include "base/strings.h"
 
 namespace coppice::app {

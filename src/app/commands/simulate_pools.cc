@@ -6,10 +6,10 @@
 #include <cstdlib>
 
 #include "app/commands/commands.h"
-#include "app/open_node_claims.h"
 #include "base/flag_set.h"
 #include "provider/provider_config.h"
 #include "provision/settings.h"
+#include "seats/open_node_claims.h"
 #include "whatif/pools.h"
 #include "wire/time_text.h"
 
@@ -94,8 +94,8 @@ Result<whatif::PoolsPlan> PlanPools(PoolsArguments& arguments, whatif::PoolsWhat
   // Whatever it would change is refused: nothing is to be touched.
   cloud::Gate gate;
   gate.may_change = [] { return Status(Code::kFailedPrecondition, "this is a simulation"); };
-  const auto opened = TRY(OpenNodeClaims(arguments.process, plugins, clock, rng, log, metrics,
-                                         std::move(gate), &workers));
+  const auto opened = TRY(seats::OpenNodeClaims(arguments.process, plugins, clock, rng, log,
+                                                metrics, std::move(gate), &workers));
   return whatif::RunPoolsWhatIf(std::move(what_if), opened->claims(), clock);
 }
 

@@ -92,7 +92,7 @@ int RunValidate(const std::vector<std::string>& args, Plugins& plugins) {
   FlagSet flags;
   flags.AddWords("FILE...", files, true, "Configuration files of `coppice provider`.");
   if (const auto code =
-          ReadCommandLine({"validate", kValidateAbout, LinkedIn(plugins)}, flags, args))
+          ReadCommandLine({"validate", kValidateAbout, seats::LinkedIn(plugins)}, flags, args))
     return *code;
   bool all_good = true;
   for (const std::string& file : files) all_good = Validate(file, plugins) && all_good;

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "base/changes_under_way.h"
 #include "base/metrics.h"
@@ -28,8 +27,9 @@
 #include "host/pages.h"
 #include "market/seller.h"
 #include "report/pass_report.h"
+#include "seats/plugins.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 // What a seat is given. All of it outlives the seat; the executor ends before.
 struct ProcessParts {
@@ -121,4 +121,4 @@ class EngineSeat {
 Result<std::string> ExplainAll(const std::vector<std::unique_ptr<EngineSeat>>& seats,
                                const net::ServerRequest& request);
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -14,7 +14,7 @@
 #include "base/strings.h"
 #include "model/pod.h"
 
-namespace coppice::app {
+namespace coppice::whatif {
 
 inline std::string OwnerOf(const model::Pod& pod) {
   const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
@@ -63,4 +63,4 @@ inline std::string AccountLine(TimePoint start, TimePoint now, char mark, const 
                      clock / 60 % 60, clock % 60, mark, what, why);
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::whatif

@@ -1,10 +1,10 @@
-#include "app/commands/terminal.h"
+#include "whatif/terminal_look.h"
 
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <unistd.h>
 
-namespace coppice::app {
+namespace coppice::whatif {
 namespace {
 
 constexpr char kLine[] =
@@ -53,4 +53,4 @@ TEST(TerminalTest, TheMarkChoosesTheColour) {
 }
 
 }  // namespace
-}  // namespace coppice::app
+}  // namespace coppice::whatif

@@ -12,7 +12,7 @@
 #include "report/provision_report.h"
 #include "sim/model.h"
 
-namespace coppice::app {
+namespace coppice::whatif {
 
 class PoolsAccount {
  public:
@@ -63,4 +63,4 @@ class PoolsAccount {
   int abandoned_ = 0;
 };
 
-}  // namespace coppice::app
+}  // namespace coppice::whatif

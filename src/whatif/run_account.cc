@@ -1,8 +1,8 @@
-#include "app/commands/run_account.h"
+#include "whatif/run_account.h"
 
-#include "app/commands/run_words.h"
+#include "whatif/run_words.h"
 
-namespace coppice::app {
+namespace coppice::whatif {
 RunAccount::RunAccount(sim::Model& model, Print print)
     : model_(model),
       print_(std::move(print)),
@@ -235,4 +235,4 @@ void RunAccount::Summary(double real_seconds) {
   print_(fmt::format("  trouble    {} times something refused or failed, as above", failures_));
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::whatif

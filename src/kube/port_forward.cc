@@ -1,4 +1,4 @@
-#include "app/port_forward.h"
+#include "kube/port_forward.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 extern char** environ;
 
-namespace coppice::app {
+namespace coppice::kube {
 namespace {
 
 constexpr int kPatienceMillis = 30'000;
@@ -69,4 +69,4 @@ PortForward::~PortForward() {
   close(output_);
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::kube

@@ -1,17 +1,16 @@
-#include "app/open_node_groups.h"
+#include "seats/open_node_groups.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
 
-#include "app/command_line.h"
 #include "base/strings.h"
 #include "cloud/combined_node_groups.h"
 #include "cloud/node_groups_context.h"
 #include "provider/driven_cloud.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 namespace {
 
 // What upstream's own builds accept. They are Go code, so we do not have them; each can be put
@@ -163,4 +162,4 @@ Result<std::unique_ptr<cloud::NodeGroups>> OpenNodeGroups(const autoscale::FlagV
   return opener.OpenAll();
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

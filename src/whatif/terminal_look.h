@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace coppice::app {
+namespace coppice::whatif {
 
 struct TerminalLook {
   size_t width = 0;  // 0: no terminal, nothing is broken
@@ -21,4 +21,4 @@ TerminalLook LookOf(int file, const char* no_color, const char* term);
 // by its mark (+ - . * !), which stands behind the time.
 std::string Shown(std::string_view line, const TerminalLook& look);
 
-}  // namespace coppice::app
+}  // namespace coppice::whatif

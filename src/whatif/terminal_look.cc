@@ -1,11 +1,11 @@
-#include "app/commands/terminal.h"
+#include "whatif/terminal_look.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-namespace coppice::app {
+namespace coppice::whatif {
 namespace {
 
 constexpr size_t kNarrowest = 40;  // below it words would be alone in their lines
@@ -84,4 +84,4 @@ std::string Shown(std::string_view line, const TerminalLook& look) {
   return text.substr(0, mark) + std::string(colour) + text.substr(mark) + "\x1b[0m";
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::whatif

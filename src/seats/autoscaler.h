@@ -21,7 +21,7 @@
 #include "host/status_writer.h"
 #include "kube/feed.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 class Autoscaler final : public host::Engine {
  public:
@@ -87,4 +87,4 @@ class Autoscaler final : public host::Engine {
   bool memory_is_cut_ = false;  // and that has been told
 };
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -1,4 +1,4 @@
-#include "app/open_node_claims.h"
+#include "seats/open_node_claims.h"
 
 #include <cstdlib>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "cloud/cloud_node_claims.h"
 #include "provider/open_cloud.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 namespace {
 
 constexpr size_t kClaimCalls = 10;
@@ -122,4 +122,4 @@ Result<bool> HasNodeGroups(const autoscale::FlagValues& flags, const Plugins& pl
   return !TRY(LoadForPools(flags.cloud_config, nullptr)).groups.empty();
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

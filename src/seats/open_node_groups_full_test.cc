@@ -1,4 +1,4 @@
-#include "app/open_node_groups.h"
+#include "seats/open_node_groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "test/support/must.h"
 #include "test/support/test_certificates.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -176,4 +176,4 @@ TEST_F(OpenNodeGroupsTest, ExpandersAndSchedulerConfigurationsAreChecked) {
 }
 
 }  // namespace
-}  // namespace coppice::app
+}  // namespace coppice::seats

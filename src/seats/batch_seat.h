@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
-#include "app/engine_seat.h"
 #include "batch/scheduler_flags.h"
+#include "seats/engine_seat.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 // `flags` outlive it. `sellers`: who sells machines to gangs, asked when it is opened.
 std::unique_ptr<EngineSeat> MakeBatchSeat(const batch::SchedulerFlags& flags,
                                           const ProcessParts& parts,
                                           std::function<std::vector<market::Seller*>()> sellers);
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -6,7 +6,6 @@
 
 #include <memory>
 
-#include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -15,8 +14,9 @@
 #include "base/rng.h"
 #include "cloud/guarded_groups.h"
 #include "cloud/node_claims.h"
+#include "seats/plugins.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 // A provider, and what it stands on. Its end waits for orders under way.
 class OpenedClaims {
@@ -37,4 +37,4 @@ Result<std::unique_ptr<OpenedClaims>> OpenNodeClaims(const autoscale::FlagValues
 // without asking (a provider that brings its own).
 Result<bool> HasNodeGroups(const autoscale::FlagValues& flags, const Plugins& plugins);
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

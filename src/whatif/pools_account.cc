@@ -1,10 +1,10 @@
-#include "app/commands/pools_account.h"
+#include "whatif/pools_account.h"
 
 #include <utility>
 
-#include "app/commands/run_words.h"
+#include "whatif/run_words.h"
 
-namespace coppice::app {
+namespace coppice::whatif {
 
 PoolsAccount::PoolsAccount(sim::Model& model, Print print)
     : model_(model), print_(std::move(print)), start_(model.agenda.Now()), charged_until_(start_) {
@@ -193,4 +193,4 @@ void PoolsAccount::Summary(double real_seconds, double groups) {
                      abandoned_));
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::whatif

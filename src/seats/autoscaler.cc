@@ -1,11 +1,11 @@
-#include "app/autoscaler.h"
+#include "seats/autoscaler.h"
 
 #include <map>
 #include <utility>
 
 #include "autoscale/restart_memory.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 void Autoscaler::Open(Opened opened) { opened_.emplace(std::move(opened)); }
 
@@ -146,4 +146,4 @@ std::string Autoscaler::MemoryAt(TimePoint at) {
   return std::move(memory.text);
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -1,11 +1,11 @@
-#include "app/autoscale_seat.h"
+#include "seats/autoscale_seat.h"
 
-#include "app/open_node_groups.h"
 #include "autoscale/restart_memory.h"
 #include "base/on_worker.h"
 #include "host/status_writer.h"
+#include "seats/open_node_groups.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 namespace {
 
 constexpr Duration kStatusPoll = std::chrono::milliseconds(20);
@@ -136,4 +136,4 @@ std::unique_ptr<EngineSeat> MakeAutoscaleSeat(const ProcessParts& parts) {
   return std::make_unique<AutoscaleSeat>(parts);
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -1,4 +1,4 @@
-#include "app/batch_seat.h"
+#include "seats/batch_seat.h"
 
 #include <algorithm>
 #include <mutex>
@@ -15,7 +15,7 @@
 #include "kube/custom_codec.h"
 #include "model/batch.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 namespace {
 
 // Those that have ended: the feed of all engines leaves them out.
@@ -236,4 +236,4 @@ std::unique_ptr<EngineSeat> MakeBatchSeat(const batch::SchedulerFlags& flags,
   return std::make_unique<BatchSeat>(flags, parts, std::move(sellers));
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

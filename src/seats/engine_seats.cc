@@ -1,11 +1,11 @@
-#include "app/engine_seats.h"
+#include "seats/engine_seats.h"
 
-#include "app/autoscale_seat.h"
-#include "app/batch_seat.h"
-#include "app/pools_seat.h"
 #include "autoscale/view.h"
+#include "seats/autoscale_seat.h"
+#include "seats/batch_seat.h"
+#include "seats/pools_seat.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
                                                    const ProcessParts& parts) {
@@ -38,4 +38,4 @@ cluster::WorldOptions ViewOf(const RunSettings& settings) {
   return settings.node_groups ? autoscale::ViewOf(settings.flags.options) : cluster::WorldOptions{};
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-namespace coppice::app {
+namespace coppice::kube {
 
 class PortForward {
  public:
@@ -33,4 +33,4 @@ class PortForward {
   uint16_t port_ = 0;
 };
 
-}  // namespace coppice::app
+}  // namespace coppice::kube

@@ -7,15 +7,15 @@
 
 #include <memory>
 
-#include "app/plugins.h"
 #include "autoscale/flags.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/pool.h"
 #include "base/rng.h"
+#include "seats/plugins.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 // Refuses, in a sentence, what is not registered or cannot be opened. No network beyond what the
 // provider needs. `cloud_workers` call the API of a cloud that this program drives itself; null:
@@ -31,4 +31,4 @@ Status CheckPluginNames(const autoscale::FlagValues& flags, const Plugins& plugi
 // Whether all that --cloud-provider names is registered, without opening anything.
 Status CheckProviderNames(const autoscale::FlagValues& flags, const Plugins& plugins);
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -4,12 +4,12 @@
 
 #include <memory>
 
-#include "app/engine_seat.h"
 #include "provision/settings.h"
+#include "seats/engine_seat.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 std::unique_ptr<EngineSeat> MakePoolsSeat(const ProcessParts& parts,
                                           const provision::Settings& settings);
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -1,19 +1,19 @@
-#include "app/pools_seat.h"
+#include "seats/pools_seat.h"
 
 #include <atomic>
 #include <mutex>
 #include <set>
 
-#include "app/open_node_claims.h"
 #include "base/on_worker.h"
 #include "cloud/guarded_claims.h"
 #include "fit/chain.h"
 #include "model/node_class.h"
 #include "model/node_pool.h"
 #include "report/explain_pools.h"
+#include "seats/open_node_claims.h"
 #include "whatif/model_pools.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 namespace {
 
 class PoolsSeat final : public EngineSeat {
@@ -172,4 +172,4 @@ std::unique_ptr<EngineSeat> MakePoolsSeat(const ProcessParts& parts,
   return std::make_unique<PoolsSeat>(parts, settings);
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

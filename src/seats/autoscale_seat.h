@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "app/autoscaler.h"
-#include "app/engine_seat.h"
+#include "seats/autoscaler.h"
+#include "seats/engine_seat.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 std::unique_ptr<EngineSeat> MakeAutoscaleSeat(const ProcessParts& parts);
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "app/engine_seat.h"
 #include "autoscale/flags.h"
 #include "batch/scheduler_flags.h"
 #include "provision/settings.h"
+#include "seats/engine_seat.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 struct RunSettings {
   autoscale::FlagValues flags;  // of the process, and of node groups
@@ -34,4 +34,4 @@ std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
 // that counts others has a World of its own that follows.
 cluster::WorldOptions ViewOf(const RunSettings& settings);
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

@@ -1,6 +1,6 @@
-#include "app/engine_seat.h"
+#include "seats/engine_seat.h"
 
-namespace coppice::app {
+namespace coppice::seats {
 
 cloud::Gate ProcessParts::CloudGate() const {
   cloud::Gate gate;
@@ -39,4 +39,4 @@ Result<std::string> ExplainAll(const std::vector<std::unique_ptr<EngineSeat>>& s
   return text;
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::seats

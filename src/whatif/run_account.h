@@ -13,7 +13,7 @@
 #include "sim/model.h"
 #include "whatif/model_host.h"
 
-namespace coppice::app {
+namespace coppice::whatif {
 
 class RunAccount {
  public:
@@ -59,4 +59,4 @@ class RunAccount {
   int failures_ = 0;
 };
 
-}  // namespace coppice::app
+}  // namespace coppice::whatif
