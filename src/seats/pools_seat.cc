@@ -1,6 +1,7 @@
 #include "seats/pools_seat.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -122,14 +123,23 @@ class PoolsSeat final : public EngineSeat {
       parts_.log.Error("the pass over node pools failed", {{"error", report.error}});
     if (report.provisioning && report.provisioning->at != told_provisioning_) {
       told_provisioning_ = report.provisioning->at;
+      std::map<std::string, size_t> held;  // how many of a pool are not asked for, by the reason
       for (const report::PlannedMachine& machine : report.provisioning->machines) {
+        if (machine.claim.empty()) {
+          ++held[machine.pool + ": " + machine.error];
+          continue;
+        }
         parts_.log.Info("machine asked for", {{"claim", machine.claim},
                                               {"pool", machine.pool},
                                               {"pods", machine.pods.size()},
                                               {"types", machine.type_count},
-                                              {"price", machine.price},
-                                              {"error", machine.error}});
+                                              {"price", machine.price}});
       }
+      for (const auto& [why, count] : held) {
+        if (told_held_.contains(why)) continue;  // it is tried again every second
+        parts_.log.Warning("machines are not asked for yet", {{"machines", count}, {"why", why}});
+      }
+      told_held_ = std::move(held);
     }
     std::set<std::string> told;
     for (const report::DisruptionCommand& command : report.commands) {
@@ -161,6 +171,7 @@ class PoolsSeat final : public EngineSeat {
   whatif::PoolsTurn turn_;
   TimePoint told_provisioning_;
   std::set<std::string> told_commands_;
+  std::map<std::string, size_t> told_held_;
   mutable std::mutex mutex_;
   std::shared_ptr<const report::ProvisionReport> last_;
 };
