@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::seconds;
 
-constexpr char kAlone[] = R"(      affinity:
+constexpr char kOnePerNode[] = R"(      affinity:
         podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
           - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
@@ -41,7 +41,7 @@ TEST_F(ClusterPoolsFaultsTest, TheNextReplicaGoesOnWhereAKilledOneStopped) {
   Child& first = StartAndSync("first");
   Child& second = Start("second");
   ASSERT_TRUE(second.WaitForLine("waiting for the lease").has_value());
-  rig_->Apply(Deployment("web", 12, kAlone));
+  rig_->Apply(Deployment("web", 12, kOnePerNode));
   ASSERT_TRUE(Until([&] { return cloud_->servers() > 0; }, seconds(30)));
   first.Signal(SIGKILL);
   const TimePoint killed = clock_.Now();
@@ -64,7 +64,7 @@ TEST_F(ClusterPoolsFaultsTest, TheNextReplicaGoesOnWhereAKilledOneStopped) {
 TEST_F(ClusterPoolsFaultsTest, TheApiServersEndWhileMachinesAreBoughtIsSurvived) {
   rig_->Apply(Class("debian-12") + Pool("general", kQuickly));
   StartAndSync("a");
-  rig_->Apply(Deployment("web", 12, kAlone));
+  rig_->Apply(Deployment("web", 12, kOnePerNode));
   ASSERT_TRUE(Until([&] { return cloud_->servers() > 0; }, seconds(30)));
   rig_->Restart("kube-apiserver");
   ASSERT_TRUE(Until([&] { return rig_->Ready(); }, seconds(60)));

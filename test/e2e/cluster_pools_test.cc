@@ -32,15 +32,15 @@ spec:
       tolerations: [{operator: Exists}]
       containers: [{name: c, image: none, resources: {requests: {cpu: 300m, memory: 100Mi}}}]
 )";
-constexpr char kZones[] = R"(      topologySpreadConstraints:
+constexpr char kPoolZones[] = R"(      topologySpreadConstraints:
       - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: zones}}}
 )";
-constexpr char kApart[] = R"(      affinity:
+constexpr char kPoolApart[] = R"(      affinity:
         podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
           - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: apart}}}
 )";
-constexpr char kBatch[] = R"(      nodeSelector: {work: batch}
+constexpr char kPoolBatch[] = R"(      nodeSelector: {work: batch}
       tolerations: [{key: dedicated, operator: Equal, value: batch, effect: NoSchedule}]
 )";
 constexpr char kBatchPool[] = R"(      taints: [{key: dedicated, value: batch, effect: NoSchedule}]
@@ -52,8 +52,8 @@ TEST_F(ClusterPoolsTest, EveryPodThatWasBoughtForRunsOnWhatWasBought) {
   rig_->Apply(Class("debian-12") + Pool("general", kStay) +
               Pool("batch", kStay, kBatchPool, "labels: {work: batch}"));
   Child& coppice = StartAndSync("a");
-  rig_->Apply(std::string(kAgent) + Deployment("zones", 10, kZones) +
-              Deployment("apart", 6, kApart) + Deployment("batch", 9, kBatch));
+  rig_->Apply(std::string(kAgent) + Deployment("zones", 10, kPoolZones) +
+              Deployment("apart", 6, kPoolApart) + Deployment("batch", 9, kPoolBatch));
   const std::map<std::string, int> wanted = {{"zones", 10}, {"apart", 6}, {"batch", 9}};
   const TimePoint start = clock_.Now();
   EXPECT_TRUE(Until(
