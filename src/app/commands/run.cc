@@ -173,7 +173,9 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
     if (command.batch) SetForBatch(*command.batch, command.flags);
     if (NamesCluster(command.flags)) {
       const bool alone = command.batch && IsAlone(command.flags);
-      return alone ? Status::Ok() : seats::CheckProviderNames(command.flags, plugins);
+      const bool claims =
+          command.node_pools && plugins.node_claims.Has(command.flags.cloud_provider);
+      return alone || claims ? Status::Ok() : seats::CheckProviderNames(command.flags, plugins);
     }
     if (command.batch) {
       return InvalidArgument("--batch schedules on a cluster: name one with --kubeconfig");
