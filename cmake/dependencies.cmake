@@ -1,10 +1,9 @@
 # Debian's packages; tools/setup installs them. Debian ships no protobuf-config.cmake, hence module mode
-# for Protobuf, and it has to come before gRPC.
+# for Protobuf, and it has to come before gRPC, which is in tests only.
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)
-find_package(gRPC 1.51 CONFIG REQUIRED)
 find_package(absl CONFIG REQUIRED)
 find_package(CURL 7.88 REQUIRED)
 find_package(Boost 1.81 REQUIRED)
@@ -21,4 +20,5 @@ find_package(mimalloc CONFIG QUIET)
 if(COPPICE_TESTS)
   find_package(GTest CONFIG REQUIRED)
   find_package(benchmark CONFIG REQUIRED)
+  find_package(gRPC 1.51 CONFIG REQUIRED)
 endif()

@@ -11,8 +11,6 @@
 #include "app/dashboard.h"
 #include "app/flag_log.h"
 #include "app/version.h"
-#include "base/keep_forever.h"
-#include "grpc/library_log.h"
 #include "host/api_server.h"
 #include "host/dry_run_writer.h"
 #include "host/pages.h"
@@ -332,10 +330,8 @@ class RealCluster {
 int RunOnRealCluster(const seats::RunSettings& settings, Plugins& plugins, host::StopLimits limits,
                      const DashboardOptions& web) {
   const host::StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
-  // Never destroyed: threads of the gRPC library may still log while the process ends.
-  SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
-  const Log& log = KeepForever(std::make_unique<Log>(LogFrom(settings.flags, clock)));
-  grpc::RouteLibraryLog(log);
+  SystemClock clock;
+  const Log log = LogFrom(settings.flags, clock);
   RealCluster cluster(settings, plugins, clock, log, limits, web);
   if (const Status connected = cluster.Connect(); !connected.ok()) {
     log.Error("the autoscaler cannot start", {{"error", connected}});

@@ -31,6 +31,12 @@ std::string WithDashes(std::string_view name) {
   return text;
 }
 
+// Of --name=value, -name and the like.
+std::string NameIn(std::string_view arg) {
+  arg.remove_prefix(arg.starts_with("--") ? 2 : 1);
+  return WithDashes(arg.substr(0, arg.find('=')));
+}
+
 }  // namespace
 
 void FlagSet::AddBool(std::string name, bool& value, std::string help) {
@@ -168,20 +174,23 @@ void FlagSet::Accept(std::string name, std::string type, std::string default_tex
 
 void FlagSet::Alias(std::string name, const std::string& of) {
   Flag flag = Known(of);
-  flag.name = std::move(name);
-  flag.alias_of = of;
+  flag.alias_of = std::exchange(flag.name, prefix_ + name);
   flag.help = "Another name of --" + of + ".";
-  flag.group = group_;
+  if (!flag.group.empty()) flag.group = group_;
   flag.further = further_;
   flags_.push_back(std::move(flag));
 }
 
 void FlagSet::Add(std::string name, std::string type, std::string default_text, std::string help,
                   std::function<Status(std::string_view)> set) {
-  CHECK(Find(name) == nullptr);  // two modules of one command want the same name
   Flag flag;
-  flag.name = std::move(name);
-  flag.group = group_;
+  flag.name = prefix_ + name;
+  flag.with = with_;
+  // Else two modules of one command want the same name.
+  CHECK(std::ranges::none_of(flags_, [&](const Flag& other) {
+    return other.name == flag.name && other.with == flag.with;
+  }));
+  if (prefix_.empty()) flag.group = group_;
   flag.type = std::move(type);
   flag.default_text = std::move(default_text);
   flag.help = std::move(help);
@@ -199,14 +208,39 @@ void FlagSet::AddWords(std::string label, std::vector<std::string>& words, bool 
 }
 
 const Flag* FlagSet::Find(std::string_view name) const {
-  const auto it = std::ranges::find(flags_, name, &Flag::name);
-  return it == flags_.end() ? nullptr : &*it;
+  const Flag* found = nullptr;
+  for (const Flag& flag : flags_) {
+    if (flag.name != name) continue;
+    if (!flag.with.empty() && Counts(flag)) return &flag;
+    if (found == nullptr || flag.with.empty()) found = &flag;
+  }
+  return found;
 }
 
 Flag& FlagSet::Known(std::string_view name) {
-  const auto it = std::ranges::find(flags_, name, &Flag::name);
+  const std::string whole = prefix_ + std::string(name);
+  const auto it = std::ranges::find_if(
+      flags_, [&](const Flag& flag) { return flag.name == whole && flag.with == with_; });
   CHECK(it != flags_.end());
   return *it;
+}
+
+bool FlagSet::Counts(const Flag& flag) const {
+  return flag.with.empty() || std::ranges::find(on_, flag.with) != on_.end();
+}
+
+// Before the rest is read: whose a name is depends on them.
+void FlagSet::FindSwitches(const std::vector<std::string>& args) {
+  on_.clear();
+  for (const std::string& arg : args) {
+    if (!arg.starts_with('-')) continue;
+    const std::string name = NameIn(arg);
+    if (std::ranges::find(flags_, name, &Flag::with) == flags_.end()) continue;
+    const size_t equals = arg.find('=');
+    const auto value = FlagBool(equals == std::string::npos ? "true" : arg.substr(equals + 1));
+    std::erase(on_, name);
+    if (value.ok() && *value) on_.push_back(name);
+  }
 }
 
 bool FlagSet::Given(std::string_view name) const {
@@ -231,10 +265,6 @@ Status FlagSet::NoFlag(const std::string& word) const {
 
 Result<std::vector<FlagSet::Setting>> FlagSet::Read(const std::vector<std::string>& args) {
   std::vector<Setting> settings;
-  const auto name_of = [](std::string_view arg) {
-    arg.remove_prefix(arg.starts_with("--") ? 2 : 1);
-    return WithDashes(arg.substr(0, arg.find('=')));
-  };
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& arg = args[i];
     if (!arg.starts_with('-') || arg == "-" || arg == "--") {
@@ -242,9 +272,12 @@ Result<std::vector<FlagSet::Setting>> FlagSet::Read(const std::vector<std::strin
       words_->push_back(arg);
       continue;
     }
-    const std::string name = name_of(arg);
+    const std::string name = NameIn(arg);
     const Flag* flag = Find(name);
     if (flag == nullptr) return Unknown(name);
+    if (!Counts(*flag))
+      return InvalidArgument("--" + name + " counts with --" + flag->with +
+                             " only, which is not given");
     const size_t equals = arg.find('=');
     std::string value = "true";
     if (equals != std::string::npos) {
@@ -254,7 +287,7 @@ Result<std::vector<FlagSet::Setting>> FlagSet::Read(const std::vector<std::strin
       // forgotten.
       const bool forgotten =
           i + 1 == args.size() || (args[i + 1].size() > 1 && args[i + 1].starts_with('-') &&
-                                   Find(name_of(args[i + 1])) != nullptr);
+                                   Find(NameIn(args[i + 1])) != nullptr);
       if (forgotten) return InvalidArgument("--" + name + " needs a value");
       value = args[++i];
     }
@@ -266,7 +299,11 @@ Result<std::vector<FlagSet::Setting>> FlagSet::Read(const std::vector<std::strin
 Status FlagSet::Apply(const Setting& setting) {
   Flag& flag = flags_[setting.flag];
   flag.given = true;
-  if (!flag.alias_of.empty()) Known(flag.alias_of).given = true;
+  flag.values.push_back(setting.value);
+  if (!flag.alias_of.empty()) {
+    for (Flag& other : flags_)
+      if (other.name == flag.alias_of && other.with == flag.with) other.given = true;
+  }
   return flag.set(setting.value).Context("--" + setting.name + "=" + setting.value);
 }
 
@@ -274,13 +311,15 @@ Status FlagSet::Parse(const std::vector<std::string>& args) {
   help_wanted_ = std::ranges::any_of(args, AsksForHelp);
   all_help_wanted_ = std::ranges::any_of(args, AsksForAllHelp);
   if (help_wanted()) return Status::Ok();
+  for (Flag& flag : flags_) flag.values.clear();
+  FindSwitches(args);
   const std::vector<Setting> settings = TRY(Read(args));
   for (const bool first : {true, false}) {
     for (const Setting& setting : settings)
       if (flags_[setting.flag].first == first) TRY(Apply(setting));
   }
   for (const Flag& flag : flags_) {
-    if (flag.required && !flag.given)
+    if (flag.required && !flag.given && Counts(flag))
       return InvalidArgument("--" + flag.name + " is required: " + flag.help);
   }
   if (words_ != nullptr && words_required_ && words_->empty())

@@ -60,10 +60,12 @@ struct Flag {
   std::string default_text;  // as it would be written
   std::string help;
   std::string alias_of;  // another name for that one
+  std::string with;      // the switch without which it does not count
   bool required = false;
   bool first = false;    // is set before all others, wherever it stands
   bool further = false;  // --help-flags shows it, --help does not
   bool given = false;
+  std::vector<std::string> values;  // as they were written
   std::function<Status(std::string_view value)> set;
 
   bool is_bool() const { return type == "bool"; }  // may stand without a value
@@ -79,6 +81,12 @@ class FlagSet {
   void Group(std::string heading) { group_ = std::move(heading); }
   // What is added from here on is shown by --help-flags only: another command's, say.
   void Further() { further_ = true; }
+  // What is added from here on counts only with that switch, and is refused without it; "" ends
+  // this. Its name may be somebody else's, too: who has the switch has the flag, the first of
+  // several, and without a switch it is that of whoever needs none.
+  void With(std::string switch_name) { with_ = std::move(switch_name); }
+  // What is added from here on begins with it, and is not shown: a second set of the same flags.
+  void Prefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   void AddBool(std::string name, bool& value, std::string help);
   template <class T>
@@ -129,8 +137,7 @@ class FlagSet {
   // Sets the defaults of others, so it has to be read before them.
   void First(std::string_view name) { Known(name).first = true; }
 
-  // Fills what is bound. After --help or --help-flags nothing else is looked
-  // at.
+  // Fills what is bound. After --help or --help-flags nothing else is looked at.
   Status Parse(const std::vector<std::string>& args);
   bool help_wanted() const { return help_wanted_ || all_help_wanted_; }
   bool Given(std::string_view name) const;
@@ -150,13 +157,18 @@ class FlagSet {
   };
 
   const Flag* Find(std::string_view name) const;
-  Flag& Known(std::string_view name);
+  Flag& Known(std::string_view name);  // of those that are being added
+  bool Counts(const Flag& flag) const;
+  void FindSwitches(const std::vector<std::string>& args);
   Status Unknown(const std::string& name) const;
   Status NoFlag(const std::string& word) const;
   Result<std::vector<Setting>> Read(const std::vector<std::string>& args);
   Status Apply(const Setting& setting);
 
   std::string group_ = "Flags";
+  std::string with_;
+  std::string prefix_;
+  std::vector<std::string> on_;  // switches
   std::vector<Flag> flags_;
   std::vector<std::string> notes_;
   std::string words_label_;

@@ -168,6 +168,64 @@ TEST(FlagSetWordsTest, FlagsOfAnotherCommandAreShownWhenAskedFor) {
   EXPECT_THAT(set.AsHelp(), HasSubstr("--other"));
 }
 
+// Two engines that have a flag of the same name, and a process that has one of its own.
+class SwitchesTest : public testing::Test {
+ protected:
+  SwitchesTest() {
+    set_.AddBool("pools", pools_, "Pools.");
+    set_.AddBool("batch", batch_, "Batch.");
+    set_.AddString("gates", process_, "Of the process.");
+    set_.With("pools");
+    set_.AddString("gates", of_pools_, "Of pools.");
+    set_.AddString("policy", policy_, "Of pools alone.");
+    set_.Require("policy");
+    set_.With("batch");
+    set_.AddString("gates", of_batch_, "Of batch.");
+    set_.With("");
+  }
+
+  bool pools_ = false;
+  bool batch_ = false;
+  std::string process_, of_pools_, of_batch_, policy_;
+  FlagSet set_;
+};
+
+TEST_F(SwitchesTest, AFlagBelongsToWhomTheSwitchNamesWhereverThatStands) {
+  ASSERT_TRUE(set_.Parse({"--gates=a"}).ok());
+  EXPECT_EQ(process_, "a");
+  ASSERT_TRUE(set_.Parse({"--gates=b", "-batch"}).ok());
+  EXPECT_EQ(of_batch_, "b");
+  ASSERT_TRUE(set_.Parse({"--policy=x", "--gates=c", "--batch", "--pools=true"}).ok());
+  EXPECT_EQ(of_pools_, "c");
+  EXPECT_EQ(process_ + of_batch_, "ab");
+}
+
+TEST_F(SwitchesTest, WithoutItsSwitchAFlagIsRefusedAndNothingIsRequired) {
+  EXPECT_EQ(set_.Parse({"--policy=x"}).message(),
+            "--policy counts with --pools only, which is not given");
+  EXPECT_EQ(set_.Parse({"--pools", "--policy=x", "--pools=false"}).message(),
+            "--policy counts with --pools only, which is not given");
+  EXPECT_TRUE(set_.Parse({}).ok());
+  EXPECT_THAT(set_.Parse({"--pools"}).message(), HasSubstr("--policy is required"));
+}
+
+TEST(FlagSetPrefixTest, TheSameFlagsTwiceAreToldApartByAPrefix) {
+  std::string now = "a";
+  std::string before = "a";
+  FlagSet set;
+  set.AddString("name", now, "Name.");
+  set.Alias("label", "name");
+  set.Prefix("base-");
+  set.AddString("name", before, "Name.");
+  set.Alias("label", "name");
+  ASSERT_TRUE(set.Parse({"--base-label=x", "--name", "y"}).ok());
+  EXPECT_EQ(before, "x");
+  EXPECT_EQ(now, "y");
+  EXPECT_TRUE(set.Given("base-name"));
+  EXPECT_THAT(set.flags().front().values, ElementsAre("y"));
+  EXPECT_THAT(set.AsHelp(), Not(HasSubstr("base-")));
+}
+
 TEST(LogFlagsTest, KlogsFlagsAreTakenAndWhatCannotBeIsRefused) {
   LogFlags values;
   FlagSet set;

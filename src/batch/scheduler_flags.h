@@ -1,5 +1,5 @@
-// Flags of the batch scheduler: vc-scheduler's names, defaults and meanings, as one table. Help,
-// documentation and parsing all read it.
+// Flags of the batch scheduler: vc-scheduler's names, defaults and meanings, as rows of a
+// command's FlagSet.
 //
 // What a process has anyway (a kubeconfig, a lease, a log) is not here: those flags are
 // autoscale/flags.h's for all engines. A flag that upstream has and Coppice does not is refused with
@@ -7,12 +7,9 @@
 
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/status.h"
+#include "base/flag_set.h"
 #include "batch/engine.h"
 
 namespace coppice::batch {
@@ -35,24 +32,9 @@ struct SchedulerFlags {
     bool jobs = false;        // batch.volcano.sh Jobs
     bool any() const { return pod_groups || queues || jobs; }
   } controllers;
-
-  std::vector<std::string> notes;  // asked for and without effect, a sentence each
 };
 
-struct SchedulerFlag {
-  std::string name;
-  std::string type;
-  std::string default_text;
-  std::string help;
-  bool is_bool = false;
-  std::function<Status(SchedulerFlags&, std::string_view value)> set;
-};
-const std::vector<SchedulerFlag>& AllSchedulerFlags();
-
-// Takes the flags of the table out of `args` and leaves the rest, for whoever reads those.
-Result<SchedulerFlags> TakeSchedulerFlags(std::vector<std::string>& args);
-
-std::string SchedulerFlagsAsHelp();
-std::string SchedulerFlagsAsMarkdown();
+// Adds the whole table; `flags` is filled when it is parsed.
+void AddSchedulerFlags(FlagSet& set, SchedulerFlags& flags);
 
 }  // namespace coppice::batch

@@ -1,99 +1,76 @@
 #include "grpc/channel.h"
 
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/impl/codegen/client_unary_call.h>
-
 #include <algorithm>
-#include <climits>
-#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
-namespace coppice::grpc {
+#include "base/mutex.h"
+#include "grpc/client_connection.h"
 
+namespace coppice::grpc {
 namespace {
 
-// How long a call waits for a connection that is down before it is told so. On a channel whose last
-// attempt failed calls end at once, and between calls the library looks at its sockets every five
-// seconds only: then the handshake with a server that is back would take half a minute.
+// How long a call waits for a server that is away before it says so. One that is being started
+// anew is back within that time; who waits longer wants to know.
 constexpr Duration kConnectPatience = std::chrono::milliseconds(500);
-
-std::chrono::system_clock::time_point FromNow(Duration time) {
-  return std::chrono::system_clock::now() +
-         std::chrono::duration_cast<std::chrono::system_clock::duration>(time);
-}
+constexpr Duration kBetweenAttempts = std::chrono::milliseconds(50);
 
 }  // namespace
 
 struct Channel::State {
   ChannelOptions options;
-  const Clock* clock;
-  std::mutex mutex;
-  std::shared_ptr<const TlsMaterial> material;  // what `channel` was made with
-  std::shared_ptr<::grpc::Channel> channel;
+  const Clock& clock;
+  Mutex mutex;
+  // What `connection` was made with.
+  std::shared_ptr<const TlsMaterial> material COPPICE_GUARDED_BY(mutex);
+  std::shared_ptr<ClientConnection> connection COPPICE_GUARDED_BY(mutex);
 
-  // Certificates are looked at before every call; a changed pair means a new channel, and the old
-  // one ends with its last call.
-  std::shared_ptr<::grpc::Channel> Connection() {
+  State(ChannelOptions o, const Clock& c) : options(std::move(o)), clock(c) {}
+
+  // Certificates are looked at before every call; a changed pair means a new connection, and the
+  // old one ends with its last call.
+  std::shared_ptr<ClientConnection> Connection() {
     auto current = options.certificates != nullptr ? options.certificates->Current() : nullptr;
-    const std::lock_guard lock(mutex);
-    if (channel != nullptr && current == material) return channel;
-    ::grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
-    arguments.SetMaxSendMessageSize(
-        options.max_send_bytes > INT_MAX ? -1 : static_cast<int>(options.max_send_bytes));
-    // The library would let two minutes pass before it tries a server again that was away.
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-    // Otherwise channels to one address share a connection, and with it the old certificates.
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    if (!options.server_name.empty()) arguments.SetSslTargetNameOverride(options.server_name);
-    std::shared_ptr<::grpc::ChannelCredentials> credentials = ::grpc::InsecureChannelCredentials();
-    if (current != nullptr) {
-      RequireTls13();
-      credentials = ::grpc::SslCredentials({current->ca, current->key, current->cert});  // "": none
-    }
-    channel = ::grpc::CreateCustomChannel(options.address, credentials, arguments);
+    std::shared_ptr<ClientConnection> old;  // is waited for without the lock
+    const MutexLock lock(mutex);
+    if (connection != nullptr && current == material && connection->takes_calls())
+      return connection;
+    old = std::exchange(connection, std::make_shared<ClientConnection>(ClientConnection::Options{
+                                        .address = options.address,
+                                        .server_name = options.server_name,
+                                        .material = current,
+                                        .max_message_bytes = options.max_message_bytes}));
     material = std::move(current);
-    return channel;
+    return connection;
   }
 };
 
-Channel::Channel(ChannelOptions options, const Clock& clock) : state_(std::make_unique<State>()) {
-  state_->options = std::move(options);
-  state_->clock = &clock;
-}
+Channel::Channel(ChannelOptions options, const Clock& clock)
+    : state_(std::make_unique<State>(std::move(options), clock)) {}
 Channel::~Channel() = default;
 
 Result<std::string> Channel::Call(const std::string& method, std::string_view request,
                                   Deadline deadline) {
-  const auto channel = state_->Connection();
-  const bool ends = deadline.at != TimePoint::max();
-  const Duration left = ends ? deadline.Left(*state_->clock) : Duration::max();
-  const auto until = ends ? FromNow(left) : std::chrono::system_clock::time_point::max();
-  if (channel->GetState(true) != GRPC_CHANNEL_READY) {
-    (void)channel->WaitForConnected(FromNow(std::min(left, kConnectPatience)));
+  const ChannelOptions& options = state_->options;
+  if (request.size() > options.max_send_bytes) {
+    return ResourceExhausted("Sent message larger than max (" + std::to_string(request.size()) +
+                             " vs. " + std::to_string(options.max_send_bytes) + ")");
   }
-  ::grpc::ClientContext context;
-  if (ends) context.set_deadline(until);
-  const ::grpc::Slice slice(request.data(), request.size());
-  const ::grpc::ByteBuffer message(&slice, 1);
-  ::grpc::ByteBuffer answer;
-  const ::grpc::internal::RpcMethod rpc(method.c_str(), ::grpc::internal::RpcMethod::NORMAL_RPC);
-  const ::grpc::Status status =
-      ::grpc::internal::BlockingUnaryCall<::grpc::ByteBuffer, ::grpc::ByteBuffer,
-                                          ::grpc::ByteBuffer, ::grpc::ByteBuffer>(
-          channel.get(), rpc, &context, message, &answer);
-  if (!status.ok()) return Status(static_cast<Code>(status.error_code()), status.error_message());
-  std::vector<::grpc::Slice> slices;
-  if (!answer.Dump(&slices).ok()) return Internal("the answer of " + method + " could not be read");
-  std::string bytes;
-  bytes.reserve(answer.Length());
-  for (const auto& part : slices)
-    bytes.append(reinterpret_cast<const char*>(part.begin()), part.size());
-  return bytes;
+  using Real = std::chrono::steady_clock;
+  const auto start = Real::now();
+  const bool ends = deadline.at != TimePoint::max();
+  const Duration time = ends ? deadline.Left(state_->clock) : Duration::max();
+  for (;;) {
+    const Duration passed = Real::now() - start;
+    if (passed >= time)
+      return DeadlineExceeded("the time for " + method + " is over before it was sent");
+    const std::optional<Duration> left = ends ? std::optional(time - passed) : std::nullopt;
+    CallEnd end = state_->Connection()->Call(method, request, left);
+    // Nothing has happened yet, so it can be asked again.
+    if (!end.untouched || Real::now() - start >= kConnectPatience) return std::move(end.answer);
+    std::this_thread::sleep_for(std::min(kBetweenAttempts, left.value_or(kBetweenAttempts)));
+  }
 }
 
 }  // namespace coppice::grpc

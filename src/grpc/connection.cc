@@ -1,12 +1,6 @@
 #include "grpc/connection.h"
 
-#include <openssl/err.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/strings.h"
@@ -26,19 +20,18 @@ constexpr Duration kStuck = std::chrono::seconds(60);  // a client that reads no
 
 Connection::Connection(Socket socket, SslPtr tls, Parts parts, SessionLimits limits,
                        ConnectionTerms terms)
-    : socket_(std::move(socket)),
-      tls_(std::move(tls)),
+    : wire_(std::move(socket), std::move(tls)),
       clock_(parts.clock),
       load_(parts.load),
       terms_(terms),
-      address_(PeerOf(socket_.fd())),
+      address_(PeerOf(wire_.fd())),
       session_({.routes = parts.routes,
                 .caller = *this,
                 .clock = parts.clock,
                 .load = parts.load,
                 .start_waiting = std::move(parts.start_waiting)},
                limits),
-      handshaken_(tls_ == nullptr),
+      handshaken_(wire_.tls() == nullptr),
       born_(clock_.Now()),
       heard_(born_),
       moved_(born_) {
@@ -54,61 +47,23 @@ void Connection::CheckName() {
       " is not in tls.allowedClientNames; add its name there or use another certificate"));
 }
 
-Connection::Progress Connection::TlsOutcome(int result) {
-  switch (SSL_get_error(tls_.get(), result)) {
-    case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE:
-      return Progress::kBlocked;
-    case SSL_ERROR_ZERO_RETURN:
-      return Progress::kClosed;
-    default:
-      if (problem_.empty()) problem_ = TlsError();
-      return Progress::kClosed;
-  }
-}
-
 bool Connection::Handshake() {
-  ERR_clear_error();
-  const int result = SSL_do_handshake(tls_.get());
-  if (result == 1) {
+  const Wire::Progress progress = wire_.Handshake();
+  if (progress == Wire::Progress::kSome) {
     handshaken_ = true;
-    names_ = ClientNames(tls_.get());
+    names_ = ClientNames(wire_.tls());
     blocked_ = false;
     CheckName();
     return true;
   }
-  const Progress progress = TlsOutcome(result);
+  NoteProblem();
   // Our part of the handshake may be larger than the socket's buffer, if only in theory.
-  blocked_ = progress == Progress::kBlocked && SSL_want_write(tls_.get());
-  return progress == Progress::kBlocked;
+  blocked_ = progress == Wire::Progress::kBlocked && wire_.handshake_wants_to_write();
+  return progress == Wire::Progress::kBlocked;
 }
 
-Connection::Progress Connection::Read(char* buffer, size_t size, size_t& got) {
-  if (tls_ != nullptr) {
-    ERR_clear_error();
-    const int result = SSL_read_ex(tls_.get(), buffer, size, &got);
-    return result == 1 ? Progress::kSome : TlsOutcome(result);
-  }
-  const ssize_t n = ::recv(socket_.fd(), buffer, size, 0);
-  if (n > 0) {
-    got = static_cast<size_t>(n);
-    return Progress::kSome;
-  }
-  return n < 0 && (errno == EAGAIN || errno == EINTR) ? Progress::kBlocked : Progress::kClosed;
-}
-
-Connection::Progress Connection::Write(const char* bytes, size_t size, size_t& put) {
-  if (tls_ != nullptr) {
-    ERR_clear_error();
-    const int result = SSL_write_ex(tls_.get(), bytes, size, &put);
-    return result == 1 ? Progress::kSome : TlsOutcome(result);
-  }
-  const ssize_t n = ::send(socket_.fd(), bytes, size, MSG_NOSIGNAL);
-  if (n >= 0) {
-    put = static_cast<size_t>(n);
-    return Progress::kSome;
-  }
-  return errno == EAGAIN || errno == EINTR ? Progress::kBlocked : Progress::kClosed;
+void Connection::NoteProblem() {
+  if (problem_.empty()) problem_ = wire_.problem();
 }
 
 bool Connection::OnReadable() {
@@ -126,9 +81,12 @@ bool Connection::OnReadable() {
       break;
     }
     size_t got = 0;
-    const Progress progress = Read(buffer.data(), buffer.size(), got);
-    if (progress == Progress::kClosed) return false;
-    if (progress == Progress::kBlocked) break;
+    const Wire::Progress progress = wire_.Read(buffer.data(), buffer.size(), got);
+    if (progress == Wire::Progress::kClosed) {
+      NoteProblem();
+      return false;
+    }
+    if (progress == Wire::Progress::kBlocked) break;
     heard_ = clock_.Now();
     pinged_ = false;
     if (const Status taken = session_.Receive({buffer.data(), got}); !taken.ok()) {
@@ -137,7 +95,7 @@ bool Connection::OnReadable() {
       break;
     }
     // What is read in one go is answered in one go: that is where the speed comes from.
-    if (tls_ == nullptr && got < buffer.size()) break;
+    if (wire_.tls() == nullptr && got < buffer.size()) break;
   }
   return Flush();
 }
@@ -160,9 +118,12 @@ bool Connection::Flush() {
       }
     }
     size_t put = 0;
-    const Progress progress = Write(out_.data() + sent_, pending_ - sent_, put);
-    if (progress == Progress::kClosed) return false;
-    if (progress == Progress::kBlocked) {
+    const Wire::Progress progress = wire_.Write(out_.data() + sent_, pending_ - sent_, put);
+    if (progress == Wire::Progress::kClosed) {
+      NoteProblem();
+      return false;
+    }
+    if (progress == Wire::Progress::kBlocked) {
       blocked_ = true;
       return true;
     }

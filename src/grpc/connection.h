@@ -12,6 +12,7 @@
 #include "grpc/http2_session.h"
 #include "grpc/listen_socket.h"
 #include "grpc/server_tls.h"
+#include "grpc/wire.h"
 
 namespace coppice::grpc {
 
@@ -43,7 +44,7 @@ class Connection final : public Caller {
   bool OnTick();
 
   Http2Session& session() { return session_; }
-  int fd() const { return socket_.fd(); }
+  int fd() const { return wire_.fd(); }
   bool wants_to_write() const { return blocked_; }
   // More is decrypted than was handled; the socket will not tell.
   bool has_more() const { return has_more_ && !blocked_; }
@@ -59,16 +60,12 @@ class Connection final : public Caller {
   std::string Address() const override { return address_; }
 
  private:
-  enum class Progress { kSome, kBlocked, kClosed };
   bool Handshake();
   void CheckName();
   bool TooOld(TimePoint now);
-  Progress Read(char* buffer, size_t size, size_t& got);
-  Progress Write(const char* bytes, size_t size, size_t& put);
-  Progress TlsOutcome(int result);
+  void NoteProblem();
 
-  Socket socket_;
-  SslPtr tls_;
+  Wire wire_;
   const Clock& clock_;
   ServerLoad& load_;
   const ConnectionTerms terms_;

@@ -127,24 +127,4 @@ uint64_t CertificateStore::version() const {
   return version_;
 }
 
-namespace {
-// Runs whenever an SSL object is made, after its context's settings were copied, so that what gRPC
-// sets on the context (a minimum of 1.2) cannot undo it.
-void ForbidOldVersions(void* parent, void*, CRYPTO_EX_DATA*, int, long, void*) {
-  SSL* ssl = static_cast<SSL*>(parent);
-  // gRPC makes both of its sides with the general method, which counts as a server here; a client
-  // method (libcurl's) may have to reach an API that speaks 1.2 only.
-  if (ssl == nullptr || SSL_is_server(ssl) == 0) return;
-  SSL_set_options(ssl, SSL_OP_NO_TLSv1_2 | SSL_OP_NO_TLSv1_1 | SSL_OP_NO_TLSv1 | SSL_OP_NO_SSLv3);
-}
-}  // namespace
-
-void RequireTls13() {
-  static const int index = [] {
-    OPENSSL_init_ssl(0, nullptr);
-    return SSL_get_ex_new_index(0, nullptr, ForbidOldVersions, nullptr, nullptr);
-  }();
-  CHECK(index >= 0);
-}
-
 }  // namespace coppice::grpc

@@ -1,9 +1,5 @@
 // Certificates of a gRPC end: read from files, checked before use, read again when the files
 // change.
-//
-// The gRPC library of Debian has no setting for the lowest TLS version and no reload that survives
-// a key that does not fit its certificate; both are done here with public interfaces (README.md
-// says how).
 
 #pragma once
 
@@ -71,10 +67,5 @@ class CertificateStore {
   std::shared_ptr<const TlsMaterial> material_ COPPICE_GUARDED_BY(mutex_);
   uint64_t version_ COPPICE_GUARDED_BY(mutex_) = 0;
 };
-
-// From now on no TLS end of gRPC in this process speaks less than TLS 1.3. Server sides of other
-// users of OpenSSL in the process are affected alike; pure clients (libcurl) are not. Call before
-// any TLS object is made; calling again is harmless.
-void RequireTls13();
 
 }  // namespace coppice::grpc

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace coppice::grpc {
 namespace {
@@ -40,6 +41,22 @@ std::string PercentEncode(std::string_view text) {
   return encoded;
 }
 
+std::string PercentDecode(std::string_view text) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    const char lower = static_cast<char>(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+  };
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escape =
+        text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
+    decoded += escape ? static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2])) : text[i];
+    if (escape) i += 2;
+  }
+  return decoded;
+}
+
 std::optional<Duration> ParseTimeout(std::string_view text) {
   if (text.size() < 2 || text.size() > 9) return std::nullopt;
   int64_t n = 0;
@@ -62,6 +79,17 @@ std::optional<Duration> ParseTimeout(std::string_view text) {
     default:
       return std::nullopt;
   }
+}
+
+std::string FormatTimeout(Duration time) {
+  constexpr int64_t kMost = 99'999'999;  // eight digits
+  const int64_t nanos = std::max<int64_t>(time.count(), 1);
+  constexpr std::pair<int64_t, char> kUnits[] = {{1'000, 'u'}, {1'000'000, 'm'}};
+  for (const auto& [unit, letter] : kUnits) {
+    const int64_t count = nanos / unit + (nanos % unit != 0);
+    if (count <= kMost) return std::to_string(count) + letter;
+  }
+  return std::to_string(std::min(nanos / 1'000'000'000 + 1, kMost)) + 'S';
 }
 
 }  // namespace coppice::grpc

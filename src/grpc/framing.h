@@ -20,7 +20,12 @@ void WritePrefix(char* out, size_t length);
 // gRPC's way to put any text into a header; a long one is cut.
 std::string PercentEncode(std::string_view text);
 
+// Back again; what is no escape stays as it is.
+std::string PercentDecode(std::string_view text);
+
 // "5S", "250m": up to eight digits and a unit. Absent when it is nothing of the kind.
 std::optional<Duration> ParseTimeout(std::string_view text);
+// In the finest unit that has room for it, rounded up; no time at all is one microsecond.
+std::string FormatTimeout(Duration time);
 
 }  // namespace coppice::grpc

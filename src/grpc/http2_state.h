@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "grpc/framing.h"
+#include "grpc/http2_header.h"
 #include "grpc/http2_session.h"
 #include "grpc/outgoing.h"
 #include "grpc/token_bucket.h"
@@ -124,15 +125,6 @@ struct Http2Session::State {
   enum class Leaving { kNo, kTold, kLast } leaving = Leaving::kNo;
   uint32_t told = 0;  // tick of the first GOAWAY
 };
-
-// A header whose name outlives the frame, and its value too unless it is to be copied.
-inline nghttp2_nv Header(std::string_view name, std::string_view value, bool keep_value = true) {
-  const uint8_t flags = NGHTTP2_NV_FLAG_NO_COPY_NAME |
-                        (keep_value ? NGHTTP2_NV_FLAG_NO_COPY_VALUE : NGHTTP2_NV_FLAG_NONE);
-  return {reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
-          reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
-          flags};
-}
 
 // What an open call costs us beside its bytes: nghttp2's stream, ours, and their places in tables.
 inline constexpr size_t kCallBytes = 2UL << 10;

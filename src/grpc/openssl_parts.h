@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include <memory>
@@ -19,9 +20,13 @@ struct FreeOpenSsl {
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 template <class T>
 using Owned = std::unique_ptr<T, FreeOpenSsl>;
+using SslPtr = Owned<SSL>;
+using SslContextPtr = Owned<SSL_CTX>;
 
 // Reads `text`, which must outlive it.
 inline Owned<BIO> Reader(const std::string& text) {
@@ -48,5 +53,8 @@ inline std::string OpenSslReason(const char* otherwise) {
   const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
   return reason != nullptr ? reason : otherwise;
 }
+
+// The same of a connection.
+inline std::string TlsError() { return OpenSslReason("connection closed"); }
 
 }  // namespace coppice::grpc

@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -141,12 +140,7 @@ Status Server::State::Open() {
 }
 
 void Server::State::Run() {
-  // A peer that is gone is an error of the write and not the end of the process. For this thread
-  // alone, for it makes all writes, and the program may want its own way with the signal.
-  sigset_t pipe;
-  sigemptyset(&pipe);
-  sigaddset(&pipe, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+  BlockBrokenPipe();
   std::array<epoll_event, 128> events{};
   bool stopping = false;
   TimePoint ticked = clock.Now();

@@ -2,8 +2,6 @@
 
 #include <arpa/inet.h>
 
-#include "grpc/openssl_parts.h"
-
 namespace coppice::grpc {
 namespace {
 
@@ -42,25 +40,15 @@ std::string NameOf(const GENERAL_NAME* name) {
 
 }  // namespace
 
-std::string TlsError() { return OpenSslReason("connection closed"); }
-
-Result<SslContextPtr> ServerContext(const TlsMaterial& material, TlsParts parts) {
-  SslContextPtr context(SSL_CTX_new(TLS_server_method()));
-  const auto failed = [](const std::string& what) { return Internal(what + ": " + TlsError()); };
-  if (context == nullptr) return failed("no TLS context");
-  SSL_CTX* tls = context.get();
+void SetForBothEnds(SSL_CTX* tls) {
   SSL_CTX_set_min_proto_version(tls, TLS1_3_VERSION);
   SSL_CTX_set_mode(tls, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                             SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_read_ahead(tls, 1);  // a record's header and body with one system call
-  SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_num_tickets(tls, 0);
-  SSL_CTX_set_alpn_select_cb(tls, &ChooseHttp2, nullptr);
-  const int verify = parts == TlsParts::kIdentity
-                         ? SSL_VERIFY_NONE
-                         : SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
-  SSL_CTX_set_verify(tls, verify, nullptr);
+}
 
+Status UseIdentity(SSL_CTX* tls, const TlsMaterial& material) {
+  const auto failed = [](const std::string& what) { return Internal(what + ": " + TlsError()); };
   const Owned<BIO> chain = Reader(material.cert);
   const Owned<X509> own = NextCertificate(chain.get());
   if (own == nullptr || SSL_CTX_use_certificate(tls, own.get()) != 1)
@@ -72,6 +60,23 @@ Result<SslContextPtr> ServerContext(const TlsMaterial& material, TlsParts parts)
   const Owned<EVP_PKEY> key = ReadKey(material.key);
   if (key == nullptr || SSL_CTX_use_PrivateKey(tls, key.get()) != 1)
     return failed("the key cannot be used");
+  return Status::Ok();
+}
+
+Result<SslContextPtr> ServerContext(const TlsMaterial& material, TlsParts parts) {
+  SslContextPtr context(SSL_CTX_new(TLS_server_method()));
+  const auto failed = [](const std::string& what) { return Internal(what + ": " + TlsError()); };
+  if (context == nullptr) return failed("no TLS context");
+  SSL_CTX* tls = context.get();
+  SetForBothEnds(tls);
+  SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(tls, 0);
+  SSL_CTX_set_alpn_select_cb(tls, &ChooseHttp2, nullptr);
+  const int verify = parts == TlsParts::kIdentity
+                         ? SSL_VERIFY_NONE
+                         : SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+  SSL_CTX_set_verify(tls, verify, nullptr);
+  TRY(UseIdentity(tls, material));
 
   const Owned<BIO> bundle = Reader(material.ca);
   X509_STORE* store = SSL_CTX_get_cert_store(tls);

@@ -1,9 +1,7 @@
 // The server's side of mutual TLS on OpenSSL: contexts that follow the certificate store, and who
-// the client is. Internal to this module.
+// the client is; and what the client's side (client_tls.h) does alike. Internal to this module.
 
 #pragma once
-
-#include <openssl/ssl.h>
 
 #include <memory>
 #include <string>
@@ -11,15 +9,14 @@
 
 #include "base/status.h"
 #include "grpc/credentials.h"
+#include "grpc/openssl_parts.h"
 
 namespace coppice::grpc {
 
-struct FreeSsl {
-  void operator()(SSL* ssl) const { SSL_free(ssl); }
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-};
-using SslPtr = std::unique_ptr<SSL, FreeSsl>;
-using SslContextPtr = std::unique_ptr<SSL_CTX, FreeSsl>;
+// TLS 1.3 and nothing less, and how records are written and read.
+void SetForBothEnds(SSL_CTX* tls);
+// Our certificate, its chain and its key.
+Status UseIdentity(SSL_CTX* tls, const TlsMaterial& material);
 
 // TLS 1.3 only, a client certificate of the bundle's authorities required (with kIdentity none is
 // asked for), HTTP/2 or nothing, no resumption: every connection proves itself anew.
@@ -39,8 +36,5 @@ class ServerContexts {
 
 // Subject alternative names of the verified client certificate, else its common name.
 std::vector<std::string> ClientNames(const SSL* ssl);
-
-// What OpenSSL last complained about on this thread; clears it.
-std::string TlsError();
 
 }  // namespace coppice::grpc

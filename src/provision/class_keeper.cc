@@ -40,7 +40,7 @@ Result<std::string> FromSecret(const std::string& json, const model::SecretKeyRe
 
 }  // namespace
 
-void ClassKeeper::Look(TimePoint now) {
+bool ClassKeeper::Look(TimePoint now) {
   std::vector<cloud::NodeClassInput> inputs;
   std::string versions;
   context_.world().objects<model::NodeClass>().ForEachByName([&](const ClassPtr& node_class) {
@@ -70,7 +70,8 @@ void ClassKeeper::Look(TimePoint now) {
       inputs.push_back(std::move(input));
     }
   }
-  if (versions != handed_over_) {
+  const bool changed = versions != handed_over_;
+  if (changed) {
     handed_over_ = versions;
     context_.parts.claims.SetClasses(inputs);
   }
@@ -78,6 +79,7 @@ void ClassKeeper::Look(TimePoint now) {
   context_.classes.clear();
   for (const cloud::NodeClassInput& input : inputs) Judge(input.kind, input.node_class, states);
   WriteOurs(now);
+  return changed;
 }
 
 void ClassKeeper::Judge(const cloud::NodeClassKind& kind, const model::NodeClass& node_class,

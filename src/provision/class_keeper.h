@@ -21,8 +21,9 @@ class ClassKeeper {
  public:
   explicit ClassKeeper(Context& context) : context_(context) {}
 
-  // Hands over what has changed and begins the writes. Fills context.classes.
-  void Look(TimePoint now);
+  // Hands over what has changed and begins the writes. Fills context.classes. True: something was
+  // handed over, so the provider should judge it.
+  bool Look(TimePoint now);
 
  private:
   struct UserData {

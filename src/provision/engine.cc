@@ -97,7 +97,7 @@ class Engine::Body {
     context_.ForgetWakes();
     auto report = std::make_shared<report::ProvisionReport>();
     report->at = now;
-    classes_.Look(now);
+    if (classes_.Look(now)) garbage_.RefreshSoon();
     garbage_.Look(now);
     store_.LookAfterUnseen();
     marks_.ForgetOld(now);

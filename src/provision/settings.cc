@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
+#include <utility>
+#include <vector>
 
 #include "base/go_duration.h"
 #include "base/strings.h"
@@ -11,23 +12,8 @@
 namespace coppice::provision {
 namespace {
 
-using Set = std::function<Status(Settings&, std::string_view)>;
-
-Result<bool> ReadBool(std::string_view text) {
-  if (text == "true" || text == "1" || text == "t" || text == "T" || text == "TRUE") return true;
-  if (text == "false" || text == "0" || text == "f" || text == "F" || text == "FALSE") return false;
-  return InvalidArgument("'" + std::string(text) + "' is not true or false");
-}
-
-template <class T>
-Result<T> ReadNumberFrom(std::string_view text, T least) {
-  T value{};
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || rest != text.data() + text.size() || value < least)
-    return InvalidArgument("'" + std::string(text) + "' is not a number of " +
-                           std::to_string(static_cast<int64_t>(least)) + " or more");
-  return value;
-}
+// Those under it have a variable each.
+constexpr char kKarpentersGroup[] = "Node pools (with --node-pools): Karpenter's settings";
 
 // What a gate of Karpenter's stands for here; null: it is not there.
 bool FeatureGates::* GateNamed(std::string_view name) {
@@ -43,7 +29,7 @@ bool FeatureGates::* GateNamed(std::string_view name) {
 constexpr std::string_view kAbsentGates[] = {"NodeOverlay", "CapacityBuffer",
                                              "NodeRegistrationHooks", "Reboot"};
 
-Status SetGates(Settings& settings, std::string_view text) {
+Status SetGates(FeatureGates& gates, std::string_view text) {
   for (const std::string& part : Split(std::string(text), ',')) {
     if (Trim(part).empty()) continue;
     const size_t equals = part.find('=');
@@ -51,9 +37,9 @@ Status SetGates(Settings& settings, std::string_view text) {
     if (equals == std::string::npos)
       return InvalidArgument("'" + part + "': write Name=true or Name=false");
     const bool wanted =
-        TRY(ReadBool(Trim(std::string_view(part).substr(equals + 1))).Context(name));
+        TRY(FlagBool(Trim(std::string_view(part).substr(equals + 1))).Context(name));
     if (bool FeatureGates::* const gate = GateNamed(name); gate != nullptr) {
-      settings.options.gates.*gate = wanted;
+      gates.*gate = wanted;
     } else if (std::ranges::find(kAbsentGates, name) == std::end(kAbsentGates)) {
       return InvalidArgument(
           "there is no feature gate '" + name +
@@ -67,149 +53,81 @@ Status SetGates(Settings& settings, std::string_view text) {
   return Status::Ok();
 }
 
-Set AsDuration(Duration EngineOptions::* member, bool fixes_batches = false) {
-  return [=](Settings& s, std::string_view text) -> Status {
-    const Duration value = TRY(ParseGoDuration(text));
-    if (value < Duration::zero()) return InvalidArgument("must not be negative");
-    s.options.*member = value;
-    if (fixes_batches) s.options.fixed_batches = true;
-    return Status::Ok();
-  };
+// One of two words; `yes` is the one that is not the default.
+void AddPolicy(FlagSet& set, std::string name, std::string no, std::string yes, std::string help,
+               std::function<void(bool is_yes)> take) {
+  std::string default_text = no;
+  set.Add(std::move(name), "string", std::move(default_text), std::move(help),
+          [no = std::move(no), yes = std::move(yes),
+           take = std::move(take)](std::string_view text) -> Status {
+            if (text != no && text != yes) return BadFlagValue(text, no + " or " + yes);
+            take(text == yes);
+            return Status::Ok();
+          });
 }
 
-Set AsBool(bool EngineOptions::* member) {
-  return [member](Settings& s, std::string_view text) -> Status {
-    s.options.*member = TRY(ReadBool(text));
-    return Status::Ok();
-  };
+// Whoever says how long a batch lasts wants Karpenter's windows, not ours.
+void AddWindow(FlagSet& set, std::string name, Duration& value, bool& fixed, std::string help) {
+  set.Add(std::move(name), "duration", FormatGoDuration(value), std::move(help),
+          [&value, &fixed](std::string_view text) -> Status {
+            value = TRY(FlagDuration(text));
+            fixed = true;
+            return Status::Ok();
+          });
 }
 
-Set AsCount(size_t EngineOptions::* member) {
-  return [member](Settings& s, std::string_view text) -> Status {
-    s.options.*member = TRY(ReadNumberFrom<size_t>(text, 0));
-    return Status::Ok();
-  };
-}
-
-Set AsText(std::optional<std::string> Settings::* member) {
-  return [member](Settings& s, std::string_view text) -> Status {
-    s.*member = std::string(text);
-    return Status::Ok();
-  };
-}
-
-// Understood, and without effect by design.
-Set Without(std::string name, std::string default_text, std::string why) {
-  return [=](Settings& s, std::string_view text) -> Status {
-    if (text != default_text) s.notes.push_back("--" + name + " has no effect: " + why);
-    return Status::Ok();
-  };
-}
-
-Set Refused(std::string default_text, std::string instead) {
-  return [=](Settings&, std::string_view text) -> Status {
-    if (text == default_text) return Status::Ok();
-    return Unimplemented(instead);
-  };
-}
-
-Status SetPreference(Settings& s, std::string_view text) {
-  if (text != "Respect" && text != "Ignore")
-    return InvalidArgument("'" + std::string(text) + "' is not Respect or Ignore");
-  s.options.preference_policy =
-      text == "Ignore" ? PreferencePolicy::kIgnore : PreferencePolicy::kRespect;
-  return Status::Ok();
-}
-
-Status SetMinValues(Settings& s, std::string_view text) {
-  if (text != "Strict" && text != "BestEffort")
-    return InvalidArgument("'" + std::string(text) + "' is not Strict or BestEffort");
-  s.options.min_values_policy =
-      text == "BestEffort" ? MinValuesPolicy::kBestEffort : MinValuesPolicy::kStrict;
-  return Status::Ok();
-}
-
-auto AddTo(std::vector<Setting>& all) {
-  return [&all](std::string name, std::string type, std::string default_text, std::string help,
-                Set set, bool shared = false) {
-    all.push_back({.name = std::move(name),
-                   .type = type,
-                   .default_text = std::move(default_text),
-                   .help = std::move(help),
-                   .is_bool = type == "bool",
-                   .shared = shared,
-                   .set = std::move(set)});
-  };
-}
-
-void AddKarpenters(std::vector<Setting>& all) {
-  const auto add = AddTo(all);
-  add("batch-max-duration", "duration", "10s",
-      "Longest window of a batch of pods. Given, it (and --batch-idle-duration) replaces ours, "
-      "which ends when the burst does.",
-      AsDuration(&EngineOptions::batch_max_duration, true));
-  add("batch-idle-duration", "duration", "1s", "A batch ends when no pod came for so long.",
-      AsDuration(&EngineOptions::batch_idle_duration, true));
-  add("preference-policy", "string", "Respect",
-      "Whether preferences of pods count until nothing else helps: Respect or Ignore.",
-      SetPreference);
-  add("min-values-policy", "string", "Strict",
-      "What to do when minValues cannot be met: Strict refuses, BestEffort relaxes.", SetMinValues);
-  add("ignore-dra-requests", "bool", "true",
-      "Pods with ResourceClaims are refused, not guessed at.",
-      Refused("true", "DRA is not there yet: pods with ResourceClaims are left alone"));
-  add("feature-gates", "string", "ReservedCapacity=true",
-      "Name=true or false, comma separated: NodeRepair, ReservedCapacity, SpotToSpotConsolidation, "
-      "StaticCapacity, TerminateFirstDrift, PodDeletionCostManagement. NodeOverlay and "
-      "CapacityBuffer are refused.",
-      SetGates);
+void AddKarpenters(FlagSet& set, EngineOptions& options) {
+  AddWindow(set, "batch-max-duration", options.batch_max_duration, options.fixed_batches,
+            "Longest window of a batch of pods. Given, it (and --batch-idle-duration) replaces "
+            "ours, which ends when the burst does.");
+  AddWindow(set, "batch-idle-duration", options.batch_idle_duration, options.fixed_batches,
+            "A batch ends when no pod came for so long.");
+  AddPolicy(set, "preference-policy", "Respect", "Ignore",
+            "Whether preferences of pods count until nothing else helps: Respect or Ignore.",
+            [&options](bool ignore) {
+              options.preference_policy =
+                  ignore ? PreferencePolicy::kIgnore : PreferencePolicy::kRespect;
+            });
+  AddPolicy(set, "min-values-policy", "Strict", "BestEffort",
+            "What to do when minValues cannot be met: Strict refuses, BestEffort relaxes.",
+            [&options](bool best_effort) {
+              options.min_values_policy =
+                  best_effort ? MinValuesPolicy::kBestEffort : MinValuesPolicy::kStrict;
+            });
+  set.Refuse("ignore-dra-requests", "true",
+             "DRA is not there yet: pods with ResourceClaims are left alone");
+  set.Add("feature-gates", "string", "ReservedCapacity=true",
+          "Name=true or false, comma separated: NodeRepair, ReservedCapacity, "
+          "SpotToSpotConsolidation, StaticCapacity, TerminateFirstDrift, "
+          "PodDeletionCostManagement. NodeOverlay and CapacityBuffer are refused.",
+          [&options](std::string_view text) { return SetGates(options.gates, text); });
 }
 
 // Karpenter's, about the process.
-void AddKarpentersProcess(std::vector<Setting>& all) {
-  const auto add = AddTo(all);
-  add(
-      "kube-client-qps", "float", "200", "Requests per second to the API server.",
-      [](Settings& s, std::string_view text) -> Status {
-        s.kube_client_qps = TRY(ReadNumberFrom<double>(text, 0));
-        return Status::Ok();
-      },
-      true);
-  add(
-      "kube-client-burst", "int", "300", "And so many at once.",
-      [](Settings& s, std::string_view text) -> Status {
-        s.kube_client_burst = TRY(ReadNumberFrom<int>(text, 0));
-        return Status::Ok();
-      },
-      true);
-  add("metrics-port", "int", "8080",
-      "Where /metrics and all other pages are, unless --address says so.",
-      [](Settings& s, std::string_view text) -> Status {
-        const int port = TRY(ReadNumberFrom<int>(text, 0));
-        if (port > 65535) return InvalidArgument("there is no port " + std::string(text));
-        s.metrics_port = port;
-        return Status::Ok();
-      });
-  add("health-probe-port", "int", "8081", "No effect: probes are on the same port as /metrics.",
-      Without("health-probe-port", "8081", "/health-check and /readyz are where /metrics is"));
-  add("disable-leader-election", "bool", "false", "The same as --leader-elect=false.",
-      [](Settings& s, std::string_view text) -> Status {
-        s.disable_leader_election = TRY(ReadBool(text));
-        return Status::Ok();
-      });
-  add("leader-election-name", "string", "karpenter-leader-election",
-      "Name of the lease. Ours is --leader-elect-resource-name's; give this one if Karpenter may "
-      "run beside, so that only one of the two acts.",
-      AsText(&Settings::leader_election_name));
-  add("leader-election-namespace", "string", "", "Where the lease is; else --namespace.",
-      AsText(&Settings::leader_election_namespace));
-  add("log-level", "string", "info", "debug, info or error; --v wins.",
-      [](Settings& s, std::string_view text) -> Status {
-        if (text != "debug" && text != "info" && text != "warn" && text != "error")
-          return InvalidArgument("'" + std::string(text) + "' is not debug, info, warn or error");
-        s.log_level = std::string(text);
-        return Status::Ok();
-      });
+void AddKarpentersProcess(FlagSet& set, Settings& settings) {
+  constexpr int kMostPorts = 65535;
+  set.Add("metrics-port", "int", "8080",
+          "Where /metrics and all other pages are, unless --address says so.",
+          [&settings](std::string_view text) -> Status {
+            settings.metrics_port = TRY(FlagNumber<int>(text, {0, kMostPorts}));
+            return Status::Ok();
+          });
+  set.Accept("health-probe-port", "int", "8081", "/health-check and /readyz are where /metrics is");
+  set.AddBool("disable-leader-election", settings.disable_leader_election,
+              "The same as --leader-elect=false.");
+  set.AddString(
+      "leader-election-name", settings.leader_election_name,
+      "Name of the lease. Ours is --leader-elect-resource-name's; give Karpenter's, "
+      "karpenter-leader-election, if it may run beside, so that only one of the two acts.");
+  set.AddString("leader-election-namespace", settings.leader_election_namespace,
+                "Where the lease is; else --namespace.");
+  set.Add("log-level", "string", "info", "debug, info, warn or error; --v wins.",
+          [&settings](std::string_view text) -> Status {
+            if (text != "debug" && text != "info" && text != "warn" && text != "error")
+              return BadFlagValue(text, "debug, info, warn or error");
+            settings.log_level = std::string(text);
+            return Status::Ok();
+          });
   for (const auto& [name, type, default_text, why] :
        std::initializer_list<std::array<const char*, 4>>{
            {"cpu-requests", "int", "1000", "nothing here is sized by the process's own requests"},
@@ -219,132 +137,71 @@ void AddKarpentersProcess(std::vector<Setting>& all) {
            {"log-output-paths", "string", "stdout", "the log goes to standard error"},
            {"log-error-output-paths", "string", "stderr", "the log goes to standard error"},
            {"karpenter-service", "string", "", "there is no webhook"}}) {
-    add(name, type, default_text, std::string("No effect: ") + why + ".",
-        Without(name, default_text, why));
+    set.Accept(name, type, default_text, why);
   }
-  add("enable-profiling", "bool", "false", "Not there.",
-      Refused("false", "there are no profiling pages: use perf on the process"));
-  add("scheduler-config", "string", "", "Not there.",
-      Refused("", "default spread constraints are not read: write them into the pods"));
+  set.Refuse("enable-profiling", "false", "there are no profiling pages: use perf on the process");
+  set.Refuse("scheduler-config", "",
+             "default spread constraints are not read: write them into the pods");
 }
 
-void AddOurs(std::vector<Setting>& all) {
-  const auto add = [&all](std::string name, std::string type, std::string default_text,
-                          std::string help, Set set) {
-    all.push_back({.name = std::move(name),
-                   .type = type,
-                   .default_text = std::move(default_text),
-                   .help = "[ours] " + help,
-                   .is_bool = type == "bool",
-                   .set = std::move(set)});
-  };
-  add("pool-batch-quiet", "duration", "100ms", "A batch ends when no new pod came for so long.",
-      AsDuration(&EngineOptions::batch_quiet));
-  add("pool-batch-wait", "duration", "150ms", "And at the latest so long after its first pod.",
-      AsDuration(&EngineOptions::batch_wait));
-  add("ask-filters", "bool", "true",
-      "Ask kube-scheduler's filters before a machine is bought: what it would not use is never "
-      "bought.",
-      AsBool(&EngineOptions::ask_filters));
-  add("pool-disruption", "bool", "true",
-      "Take machines away that are empty, outdated or too dear; false: only what others delete.",
-      AsBool(&EngineOptions::disruption));
-  add("pause-between-disruptions", "duration", "0s", "Least time between two of one pool.",
-      AsDuration(&EngineOptions::pause_between_disruptions));
-  add("spot-to-spot-least-types", "int", "15",
-      "A spot machine is replaced by a cheaper spot one only if so many types are cheaper.",
-      AsCount(&EngineOptions::spot_to_spot_least_types));
-  add("pool-max-view-age", "duration", "5m",
-      "With an older view of the cluster nothing is bought and nothing taken away.",
-      AsDuration(&EngineOptions::max_view_age));
+void AddOurs(FlagSet& set, EngineOptions& options) {
+  set.AddDuration("pool-batch-quiet", options.batch_quiet,
+                  "[ours] A batch ends when no new pod came for so long.");
+  set.AddDuration("pool-batch-wait", options.batch_wait,
+                  "[ours] And at the latest so long after its first pod.");
+  set.AddBool("ask-filters", options.ask_filters,
+              "[ours] Ask kube-scheduler's filters before a machine is bought: what it would not "
+              "use is never bought.");
+  set.AddBool("pool-disruption", options.disruption,
+              "[ours] Take machines away that are empty, outdated or too dear; false: only what "
+              "others delete.");
+  set.AddDuration("pause-between-disruptions", options.pause_between_disruptions,
+                  "[ours] Least time between two of one pool.");
+  set.AddNumber("spot-to-spot-least-types", options.spot_to_spot_least_types,
+                "[ours] A spot machine is replaced by a cheaper spot one only if so many types are "
+                "cheaper.");
+  set.AddDuration("pool-max-view-age", options.max_view_age,
+                  "[ours] With an older view of the cluster nothing is bought and nothing taken "
+                  "away.");
 }
 
-const Setting* FindSetting(std::string_view name) {
-  const auto it = std::ranges::find(AllSettings(), name, &Setting::name);
-  return it == AllSettings().end() ? nullptr : &*it;
-}
-
-}  // namespace
-
-std::string Setting::Variable() const {
+// BATCH_MAX_DURATION
+std::string VariableOf(std::string_view flag) {
   std::string variable;
-  for (const char c : name)
+  for (const char c : flag)
     variable += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return variable;
 }
 
-const std::vector<Setting>& AllSettings() {
-  static const std::vector<Setting> kSettings = [] {
-    std::vector<Setting> all;
-    AddKarpenters(all);
-    AddKarpentersProcess(all);
-    AddOurs(all);
-    return all;
-  }();
-  return kSettings;
+}  // namespace
+
+void AddSettings(FlagSet& set, Settings& settings) {
+  set.Group(kKarpentersGroup);
+  AddKarpenters(set, settings.options);
+  AddKarpentersProcess(set, settings);
+  set.Group("Node pools (with --node-pools)");
+  AddOurs(set, settings.options);
 }
 
-Result<Settings> TakeSettings(std::vector<std::string>& args, const Environment& environment) {
-  Settings settings;
-  std::vector<std::string> left;
-  std::vector<std::string> given;
-  for (size_t i = 0; i < args.size(); ++i) {
-    std::string_view arg = args[i];
-    const bool exact = arg == "--upstream-exact" || arg == "--upstream-exact=true";
-    if (exact) settings.options.upstream_exact = true;
-    const bool is_flag = arg.starts_with("-") && arg.size() > 1;
-    if (is_flag) arg.remove_prefix(arg.starts_with("--") ? 2 : 1);
-    const size_t equals = arg.find('=');
-    const Setting* setting = is_flag ? FindSetting(arg.substr(0, equals)) : nullptr;
-    if (setting != nullptr) given.push_back(setting->name);
-    if (setting == nullptr || setting->shared) {
-      left.push_back(args[i]);
-      continue;
-    }
-    std::string value;
-    if (equals != std::string_view::npos) {
-      value = arg.substr(equals + 1);
-    } else if (setting->is_bool) {
-      value = "true";
-    } else if (i + 1 < args.size()) {
-      value = args[++i];
-    } else {
-      return InvalidArgument("--" + setting->name + " needs a value");
-    }
-    TRY(setting->set(settings, value).Context("--" + setting->name + "=" + value));
+Status ReadVariables(const FlagSet& set, Settings& settings, const Environment& environment) {
+  const auto read = [&](const std::string& flag,
+                        const std::function<Status(std::string_view)>& take) -> Status {
+    const std::string variable = VariableOf(flag);
+    const char* value = set.Given(flag) ? nullptr : environment(variable.c_str());
+    if (value == nullptr || *value == '\0') return Status::Ok();
+    return take(value).Context(variable + "=" + value);
+  };
+  for (const Flag& flag : set.flags()) {
+    if (flag.group == kKarpentersGroup) TRY(read(flag.name, flag.set));
   }
-  for (const Setting& setting : AllSettings()) {
-    if (setting.help.starts_with("[ours]") || std::ranges::find(given, setting.name) != given.end())
-      continue;
-    const char* value = environment(setting.Variable().c_str());
-    if (value == nullptr || *value == '\0') continue;
-    TRY(setting.set(settings, value).Context(setting.Variable() + "=" + value));
-  }
-  args = std::move(left);
-  return settings;
-}
-
-std::string SettingsAsMarkdown() {
-  std::string text =
-      "\n## Node pools (`--node-pools`)\n\nKarpenter's settings, as flags or as environment "
-      "variables (the name in upper snake case); they are read with `--node-pools` only.\n\n"
-      "| Flag | Type | Default | Meaning |\n|---|---|---|---|\n";
-  for (const Setting& setting : AllSettings()) {
-    text += "| `--" + setting.name + "` | " + setting.type + " | " +
-            (setting.default_text.empty() ? "" : "`" + setting.default_text + "`") + " | " +
-            setting.help + " |\n";
-  }
-  return text;
-}
-
-std::string SettingsAsHelp() {
-  std::string text = "\nNode pools (with --node-pools):\n";
-  for (const Setting& setting : AllSettings()) {
-    text += "  --" + setting.name + " " + setting.type +
-            (setting.default_text.empty() ? "" : " (" + setting.default_text + ")") + "\n      " +
-            setting.help + "\n";
-  }
-  return text;
+  TRY(read("kube-client-qps", [&](std::string_view text) -> Status {
+    settings.kube_client_qps = TRY(FlagNumber<double>(text));
+    return Status::Ok();
+  }));
+  return read("kube-client-burst", [&](std::string_view text) -> Status {
+    settings.kube_client_burst = TRY(FlagNumber<int>(text));
+    return Status::Ok();
+  });
 }
 
 }  // namespace coppice::provision

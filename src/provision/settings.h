@@ -1,5 +1,5 @@
 // Karpenter's settings: its flags, its environment variables (a flag's name in upper snake case) and
-// its defaults, as one table; ours stand beside them. Parsing, --help and docs/flags.md read it.
+// its defaults, as rows of a command's FlagSet; ours stand beside them.
 //
 // A setting that Karpenter has and Coppice does not is in the table, too: it is refused with a
 // sentence unless it is given its default. A feature gate that is asked for and not there is an
@@ -10,9 +10,8 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "base/flag_set.h"
 #include "base/status.h"
 #include "provision/options.h"
 
@@ -29,36 +28,18 @@ struct Settings {
   std::optional<std::string> leader_election_namespace;
   std::optional<std::string> log_level;
   bool disable_leader_election = false;
-
-  // What was asked for and has no effect, a sentence each, for the log at start.
-  std::vector<std::string> notes;
 };
 
 // Karpenter's, where nobody has said anything: many claims are written in a burst.
 inline constexpr double kKubeClientQps = 200;
 inline constexpr int kKubeClientBurst = 300;
 
-struct Setting {
-  std::string name;
-  std::string type;
-  std::string default_text;
-  std::string help;
-  bool is_bool = false;  // may stand without a value
-  // Also a flag of the process: as a flag it is the process's, as a variable it is read here.
-  bool shared = false;
-  std::function<Status(Settings&, std::string_view value)> set;
+// Adds the whole table; `settings` is filled when it is parsed. --kube-client-qps and
+// --kube-client-burst are the process's, and not in it.
+void AddSettings(FlagSet& set, Settings& settings);
 
-  std::string Variable() const;  // BATCH_MAX_DURATION
-};
-
-// In the order in which they are shown.
-const std::vector<Setting>& AllSettings();
-
+// After parsing: the variables of those that were not given, of the two above, too.
 using Environment = std::function<const char*(const char* name)>;
-// Takes the flags that it knows out of `args`, and reads the variables of those that are not there.
-Result<Settings> TakeSettings(std::vector<std::string>& args, const Environment& environment);
-
-std::string SettingsAsMarkdown();
-std::string SettingsAsHelp();
+Status ReadVariables(const FlagSet& set, Settings& settings, const Environment& environment);
 
 }  // namespace coppice::provision

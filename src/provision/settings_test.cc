@@ -15,38 +15,53 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-Result<Settings> Read(std::vector<std::string> args,
+// As `coppice run --node-pools` reads them, beside one flag of the process.
+struct Table {
+  Table() {
+    set.AddNumber("kube-client-qps", qps, "Of the process.");
+    AddSettings(set, settings);
+  }
+  double qps = 5;
+  Settings settings;
+  FlagSet set;
+};
+
+Result<Settings> Read(const std::vector<std::string>& args,
                       const std::map<std::string, std::string>& variables = {}) {
-  return TakeSettings(args, [&](const char* name) -> const char* {
+  Table table;
+  TRY(table.set.Parse(args));
+  TRY(ReadVariables(table.set, table.settings, [&](const char* name) -> const char* {
     const auto it = variables.find(name);
     return it == variables.end() ? nullptr : it->second.c_str();
-  });
+  }));
+  return table.settings;
 }
 
 TEST(SettingsTest, DefaultsAreThoseOfTheOptions) {
   // Each default that the table shows, set as if somebody had written it, changes nothing.
-  for (const Setting& setting : AllSettings()) {
-    Settings settings;
-    EXPECT_OK(setting.set(settings, setting.default_text)) << setting.name;
-    EXPECT_THAT(settings.notes, SizeIs(0)) << setting.name;
-    EXPECT_EQ(settings.options.gates.reserved_capacity, FeatureGates{}.reserved_capacity);
-    EXPECT_EQ(settings.options.batch_quiet, EngineOptions{}.batch_quiet) << setting.name;
-    EXPECT_EQ(settings.options.batch_wait, EngineOptions{}.batch_wait) << setting.name;
-    EXPECT_EQ(settings.options.batch_max_duration, EngineOptions{}.batch_max_duration);
-    EXPECT_EQ(settings.options.batch_idle_duration, EngineOptions{}.batch_idle_duration);
-    EXPECT_EQ(settings.options.ask_filters, EngineOptions{}.ask_filters);
-    EXPECT_EQ(settings.options.max_view_age, EngineOptions{}.max_view_age);
-    EXPECT_EQ(settings.options.spot_to_spot_least_types, EngineOptions{}.spot_to_spot_least_types);
+  const Table shown;
+  for (const Flag& flag : shown.set.flags()) {
+    if (flag.default_text.empty()) continue;
+    Table table;
+    EXPECT_OK(table.set.Parse({"--" + flag.name + "=" + flag.default_text})) << flag.name;
+    EXPECT_THAT(table.set.notes(), SizeIs(0)) << flag.name;
+    const EngineOptions& options = table.settings.options;
+    EXPECT_EQ(options.gates.reserved_capacity, FeatureGates{}.reserved_capacity);
+    EXPECT_EQ(options.batch_quiet, EngineOptions{}.batch_quiet) << flag.name;
+    EXPECT_EQ(options.batch_wait, EngineOptions{}.batch_wait) << flag.name;
+    EXPECT_EQ(options.batch_max_duration, EngineOptions{}.batch_max_duration);
+    EXPECT_EQ(options.batch_idle_duration, EngineOptions{}.batch_idle_duration);
+    EXPECT_EQ(options.preference_policy, EngineOptions{}.preference_policy);
+    EXPECT_EQ(options.min_values_policy, EngineOptions{}.min_values_policy);
+    EXPECT_EQ(options.ask_filters, EngineOptions{}.ask_filters);
+    EXPECT_EQ(options.max_view_age, EngineOptions{}.max_view_age);
+    EXPECT_EQ(options.spot_to_spot_least_types, EngineOptions{}.spot_to_spot_least_types);
   }
 }
 
-TEST(SettingsTest, WhatItKnowsIsTakenOutAndTheRestIsLeftForTheProcess) {
-  std::vector<std::string> args = {
-      "--batch-max-duration=5s", "--cloud-provider", "simulated",
-      "--preference-policy",     "Ignore",           "--kube-client-qps=7"};
-  const auto settings =
-      MUST(TakeSettings(args, [](const char*) -> const char* { return nullptr; }));
-  EXPECT_THAT(args, ElementsAre("--cloud-provider", "simulated", "--kube-client-qps=7"));
+TEST(SettingsTest, FlagsSetTheOptionsAndTheProcessKeepsItsOwn) {
+  const Settings settings = MUST(
+      Read({"--batch-max-duration=5s", "--preference-policy", "Ignore", "--kube-client-qps=7"}));
   EXPECT_EQ(settings.options.batch_max_duration, seconds(5));
   EXPECT_TRUE(settings.options.fixed_batches);
   EXPECT_EQ(settings.options.preference_policy, PreferencePolicy::kIgnore);
@@ -80,8 +95,9 @@ TEST(SettingsTest, AGateThatIsNotThereIsAnErrorIfItIsAskedForAndNotOtherwise) {
 }
 
 TEST(SettingsTest, WhatHasNoEffectIsSaidAndWhatIsNotThereIsRefused) {
-  EXPECT_THAT(MUST(Read({"--memory-limit=1000"})).notes,
-              ElementsAre(HasSubstr("--memory-limit has no effect")));
+  Table table;
+  EXPECT_OK(table.set.Parse({"--memory-limit=1000"}));
+  EXPECT_THAT(table.set.notes(), ElementsAre(HasSubstr("--memory-limit=1000 has no effect")));
   EXPECT_EQ(Read({"--enable-profiling"}).status().code(), Code::kUnimplemented);
   EXPECT_EQ(Read({"--ignore-dra-requests=false"}).status().code(), Code::kUnimplemented);
   EXPECT_EQ(Read({"--preference-policy=Maybe"}).status().code(), Code::kInvalidArgument);

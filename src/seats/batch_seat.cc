@@ -79,7 +79,6 @@ class BatchSeat final : public EngineSeat, public host::Engine {
   Task<Status> Open() override {
     const Status conf = conf_.Open(flags_.default_conf);
     if (!conf.ok()) co_return conf;
-    for (const std::string& note : flags_.notes) parts_.log.Warning(note);
     batch::Engine::Parts parts{.options = options_,
                                .world = parts_.world,
                                .writer = parts_.writer,

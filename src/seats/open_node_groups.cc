@@ -34,6 +34,9 @@ Status Unknown(const std::string& name, const Plugins& plugins) {
   std::string text;
   if (name.empty()) {
     text = "it must name a provider; " + WhatThereIs(plugins);
+  } else if (plugins.node_claims.Has(name)) {
+    text = "'" + name + "' sells to node pools only: say --node-pools as well; for node groups " +
+           WhatThereIs(plugins);
   } else if (std::ranges::find(kUpstreamProviders, name) != kUpstreamProviders.end()) {
     text = "'" + name +
            "' is a provider of upstream's own build; drive it through an externalgrpc provider "

@@ -1,6 +1,7 @@
 #include "seats/pools_seat.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -29,6 +30,7 @@ class PoolsSeat final : public EngineSeat {
     kinds.Add<model::NodePool>();
     kinds.Add<model::NodeClaim>();
     kinds.Add<model::NodeClass>();
+    if (OwnProvider()) kinds.Add<model::KwokNodeClass>();
   }
 
   Task<Status> Open() override {
@@ -57,6 +59,7 @@ class PoolsSeat final : public EngineSeat {
                                .metrics = parts_.metrics,
                                .filters = filters_.get(),
                                .view_age = [&feed] { return feed.view_age(); },
+                               .foreign_classes = ForeignClasses(),
                                .wake = parts_.look_again});
     turn_.Open(*engine_);
     TellStart();
@@ -73,6 +76,25 @@ class PoolsSeat final : public EngineSeat {
   }
 
  private:
+  // A provider with classes of its own, not a cloud of the four verbs.
+  bool OwnProvider() const { return parts_.plugins.node_claims.Has(parts_.flags.cloud_provider); }
+  std::function<std::vector<cloud::NodeClassInput>()> ForeignClasses() {
+    if (!OwnProvider()) return nullptr;
+    return [&world = parts_.world] {
+      const model::Kind kind = model::kKind<model::KwokNodeClass>;
+      const size_t slash = kind.api_version.find('/');
+      std::vector<cloud::NodeClassInput> classes;
+      world.objects<model::KwokNodeClass>().ForEachByName(
+          [&](const std::shared_ptr<const model::KwokNodeClass>& one) {
+            classes.push_back(
+                {.kind = {std::string(kind.api_version.substr(0, slash)),
+                          std::string(kind.api_version.substr(slash + 1)), std::string(kind.kind)},
+                 .node_class = *one});
+          });
+      return classes;
+    };
+  }
+
   Result<std::unique_ptr<fit::Chain>> MakeFilters() {
     if (!settings_.options.ask_filters || settings_.options.upstream_exact)
       return std::unique_ptr<fit::Chain>();
@@ -89,7 +111,6 @@ class PoolsSeat final : public EngineSeat {
       parts_.log.Warning(
           "there are no NodePools: create one, or install the custom resources (deploy/crds) if "
           "the cluster does not know them");
-    for (const std::string& note : settings_.notes) parts_.log.Warning(note);
   }
 
   void Tell(const report::ProvisionReport& report) {
@@ -101,14 +122,23 @@ class PoolsSeat final : public EngineSeat {
       parts_.log.Error("the pass over node pools failed", {{"error", report.error}});
     if (report.provisioning && report.provisioning->at != told_provisioning_) {
       told_provisioning_ = report.provisioning->at;
+      std::map<std::string, size_t> held;  // how many of a pool are not asked for, by the reason
       for (const report::PlannedMachine& machine : report.provisioning->machines) {
+        if (machine.claim.empty()) {
+          ++held[machine.pool + ": " + machine.error];
+          continue;
+        }
         parts_.log.Info("machine asked for", {{"claim", machine.claim},
                                               {"pool", machine.pool},
                                               {"pods", machine.pods.size()},
                                               {"types", machine.type_count},
-                                              {"price", machine.price},
-                                              {"error", machine.error}});
+                                              {"price", machine.price}});
       }
+      for (const auto& [why, count] : held) {
+        if (told_held_.contains(why)) continue;  // it is tried again every second
+        parts_.log.Warning("machines are not asked for yet", {{"machines", count}, {"why", why}});
+      }
+      told_held_ = std::move(held);
     }
     std::set<std::string> told;
     for (const report::DisruptionCommand& command : report.commands) {
@@ -140,6 +170,7 @@ class PoolsSeat final : public EngineSeat {
   whatif::PoolsTurn turn_;
   TimePoint told_provisioning_;
   std::set<std::string> told_commands_;
+  std::map<std::string, size_t> told_held_;
   mutable std::mutex mutex_;
   std::shared_ptr<const report::ProvisionReport> last_;
 };

@@ -203,15 +203,33 @@ class MethodCheck {
     return ordered;
   }
 
-  // In which order single-node consolidation looks at pools is chance with the peer, and its events
-  // are those of several runs: once it has found a command, other pools may have been looked at.
+  // The peer's events are those of several runs, and in which order it looks is chance in three
+  // places, so we may have stopped before the machine. Single-node consolidation: pools, until one
+  // has a command. Drift: machines that drifted at the same moment, until one has a command. Drift
+  // of static pools: machines of a pool, as many as its budget allows.
   bool MayBeUnseen(const provision::MethodAnswer& answer, const std::string& node) const {
-    if (name_ != "singleNode" || answer.commands.empty()) return false;
     const auto found = std::ranges::find_if(answer.candidates, [&](const auto& candidate) {
       return world_.solver.nodes[candidate.machine].name() == node;
     });
-    return found != answer.candidates.end() &&
-           found->pool_name() != answer.commands[0].candidates[0].pool_name();
+    if (found == answer.candidates.end()) return false;
+    if (name_ == "staticDrift") {
+      const auto of_pool = std::ranges::count_if(answer.candidates, [&](const auto& candidate) {
+        return candidate.pool_name() == found->pool_name();
+      });
+      const auto budget = answer.budgets.find(found->pool_name());
+      return budget != answer.budgets.end() && budget->second < of_pool;
+    }
+    if (answer.commands.empty()) return false;
+    const provision::Candidate& taken = answer.commands[0].candidates[0];
+    if (name_ == "singleNode") return found->pool_name() != taken.pool_name();
+    return name_ == "drift" && DriftedAt(*found) == DriftedAt(taken) &&
+           found->reschedulable.empty() == taken.reschedulable.empty();
+  }
+  TimePoint DriftedAt(const provision::Candidate& candidate) const {
+    const auto* drifted = model::FindCondition(
+        world_.machines[candidate.machine].claim->status.conditions, model::karpenter::kDrifted);
+    return drifted == nullptr || !drifted->last_transition_time ? TimePoint()
+                                                                : drifted->last_transition_time->at;
   }
 
   // Of texts that walk a map the peer has several; any of them will do, but nothing else.

@@ -56,6 +56,8 @@ int RunValidate(const std::vector<std::string>& args, Plugins& plugins);
 // Prints the table of the autoscaler's flags, for people or (--markdown) for docs/flags.md.
 int RunFlags(const std::vector<std::string>& args, Plugins& plugins);
 
+// --now of both kinds of dump.
+void AddMoment(FlagSet& set, std::optional<TimePoint>& now);
 // Its part for node pools; absent: the question is not about them.
 std::optional<int> SimulatePools(const std::vector<std::string>& args, Plugins& plugins);
 

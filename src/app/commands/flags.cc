@@ -17,7 +17,15 @@ int RunFlags(const std::vector<std::string>& args, Plugins&) {
   autoscale::FlagValues values;
   FlagSet table;
   autoscale::AddFlags(table, values);
-  const std::string text = markdown ? autoscale::FlagsAsMarkdown() : table.AsHelp();
+  provision::Settings pools;
+  batch::SchedulerFlags scheduler;
+  FlagSet engines;
+  engines.With("node-pools");
+  provision::AddSettings(engines, pools);
+  engines.With("batch");
+  batch::AddSchedulerFlags(engines, scheduler);
+  const std::string text = markdown ? autoscale::FlagsAsMarkdown() + engines.AsMarkdown()
+                                    : table.AsHelp() + engines.AsHelp();
   std::fputs(text.c_str(), stdout);
   return 0;
 }

@@ -4,9 +4,7 @@
 #include "app/command_line.h"
 #include "app/commands/commands.h"
 #include "app/version.h"
-#include "base/keep_forever.h"
 #include "base/log_flags.h"
-#include "grpc/library_log.h"
 #include "host/stop_signals.h"
 #include "provider/provider.h"
 
@@ -46,10 +44,8 @@ int RunProvider(const std::vector<std::string>& args, Plugins& plugins) {
   const auto check = [&log_flags] { return CheckLogFlags(log_flags); };
   if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
   const host::StopSignals signals({SIGTERM, SIGINT});
-  // Neither is ever destroyed: threads of the gRPC library may still log while the process ends.
-  SystemClock& clock = KeepForever(std::make_unique<SystemClock>());
-  const Log& log = KeepForever(std::make_unique<Log>(LogToStderr(log_flags, clock)));
-  grpc::RouteLibraryLog(log);
+  SystemClock clock;
+  const Log log = LogToStderr(log_flags, clock);
   SeededRng rng(SeedFromSystem());
   Metrics metrics;
   log.Info("coppice provider starts", {{"version", kVersion}, {"config", config}});

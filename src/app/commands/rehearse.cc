@@ -4,9 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "app/command_line.h"
 #include "app/commands/commands.h"
-#include "base/flag_set.h"
-#include "base/strings.h"
 #include "rehearse/comparison.h"
 #include "rehearse/demand.h"
 #include "rehearse/player.h"
@@ -14,65 +13,79 @@
 namespace coppice::app {
 namespace {
 
-constexpr char kRehearseUsage[] =
-    "coppice rehearse LOG [--groups=FILE] [--html=FILE] [--seed=N] [--base-FLAG=value] "
-    "[--FLAG=value]\n"
-    "\n"
-    "Plays what was recorded by `coppice run --record=DIR` against a model cluster and cloud: once "
-    "as it was,\nand once with the autoscaler's flags (coppice run --help) or the groups that are "
-    "given here. Prints both\nside by side and the first decisions that differ. docs/rehearse.md "
-    "has "
-    "an example.\n"
-    "\n"
-    "  LOG              a directory of recordings, or one file\n"
-    "  --groups=FILE    other groups: a configuration of `coppice provider` with cloud.kind: "
-    "simulated\n"
-    "  --html=FILE      the comparison as a page with pictures\n"
-    "  --seed=N         of the model (default 1)\n"
-    "  --pass-every=TIME  a pass this often and not whenever something changes: for speed. "
-    "Default: 1m\n"
-    "                   from 50,000 pods on, else as the autoscaler does it\n"
-    "  --base-FLAG=...  an autoscaler's flag of the first column, if it is not at its default\n";
+constexpr std::string_view kRehearseAbout =
+    R"(coppice rehearse: a recorded day again, with other flags or groups
+
+  coppice rehearse LOG [--groups=FILE] [--html=FILE] [--FLAG=value] [--base-FLAG=value]
+
+Plays what was recorded by `coppice run --record=DIR` against a model cluster and cloud: once as it
+was, and once with the autoscaler's flags or the groups that are given here. Prints both side by
+side and the first decisions that differ. Under --base-FLAG the first column has a flag, too, if the
+day was not lived with its default. docs/rehearse.md has an example.
+)";
 
 struct RehearseCommand {
-  std::string log;
+  std::vector<std::string> logs;
   std::string groups;
   std::string html;
   uint64_t seed = 1;
   std::optional<Duration> pass_every;
-  std::vector<std::string> base;   // flags of the first column
-  std::vector<std::string> other;  // and what the second has beside them
-  bool help = false;
+  autoscale::FlagValues base;   // of the first column
+  autoscale::FlagValues other;  // of the second: those, and what is given beside them
+  bool changed = false;
+
+  const std::string& log() const { return logs.front(); }
 };
 
-Result<RehearseCommand> ReadRehearseCommand(const std::vector<std::string>& args) {
-  RehearseCommand command;
-  for (const std::string& arg : args) {
-    const size_t equals = arg.find('=');
-    const std::string name = arg.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : arg.substr(equals + 1);
-    if (arg == "--help" || arg == "-h") {
-      command.help = true;
-    } else if (!arg.starts_with("-")) {
-      if (!command.log.empty()) return InvalidArgument("'" + arg + "' is a second log");
-      command.log = arg;
-    } else if (name == "--groups") {
-      command.groups = value;
-    } else if (name == "--html") {
-      command.html = value;
-    } else if (name == "--seed") {
-      command.seed = TRY(FlagNumber<uint64_t>(value).Context("--seed"));
-    } else if (name == "--pass-every") {
-      command.pass_every = TRY(FlagDuration(value).Context("--pass-every"));
-    } else if (name.starts_with("--base-")) {
-      command.base.push_back("--" + arg.substr(std::string("--base-").size()));
-    } else {
-      command.other.push_back(arg);
-    }
+void AddRehearseFlags(FlagSet& set, RehearseCommand& command) {
+  set.Group("What is played");
+  set.AddWords("LOG", command.logs, true, "A directory of recordings, or one file.");
+  set.AddString("groups", command.groups,
+                "Other groups: a configuration of `coppice provider` with cloud.kind: simulated.");
+  set.AddString("html", command.html, "A file: the comparison as a page with pictures.");
+  set.AddNumber("seed", command.seed, "Of the model.");
+  set.AddDuration("pass-every", command.pass_every,
+                  "A pass this often and not whenever something changes: for speed. Empty: 1m from "
+                  "50,000 pods on, else as the autoscaler does it.");
+}
+
+constexpr std::string_view kBase = "base-";
+
+// What was written of the autoscaler's flags, the first column's or the second's own.
+std::vector<std::string> Written(const FlagSet& set, size_t own, bool base) {
+  std::vector<std::string> args;
+  for (size_t i = own; i < set.flags().size(); ++i) {
+    const Flag& flag = set.flags()[i];
+    if (flag.name.starts_with(kBase) != base) continue;
+    for (const std::string& value : flag.values)
+      args.push_back("--" + flag.name.substr(base ? kBase.size() : 0) + "=" + value);
   }
-  if (command.help) return command;
-  if (command.log.empty()) return InvalidArgument("which log? --help shows the arguments");
-  return command;
+  return args;
+}
+
+// An exit code when the command is over with that.
+std::optional<int> ReadRehearse(const std::vector<std::string>& args, RehearseCommand& command) {
+  FlagSet flags;
+  AddRehearseFlags(flags, command);
+  const size_t own = flags.flags().size();
+  flags.Further();
+  autoscale::FlagValues
+      given;  // checked here, and read again below: one column is the other's base
+  autoscale::AddFlags(flags, given);
+  flags.Prefix(std::string(kBase));
+  autoscale::FlagValues given_base;
+  autoscale::AddFlags(flags, given_base);
+  return ReadCommandLine({"rehearse", kRehearseAbout}, flags, args, [&]() -> Status {
+    if (command.logs.size() > 1)
+      return InvalidArgument("'" + command.logs[1] + "' is a second log");
+    std::vector<std::string> both = Written(flags, own, true);
+    command.base = TRY(autoscale::ParseFlags(both));
+    const std::vector<std::string> other = Written(flags, own, false);
+    both.insert(both.end(), other.begin(), other.end());
+    command.other = TRY(autoscale::ParseFlags(both));
+    command.changed = !other.empty() || !command.groups.empty();
+    return Status::Ok();
+  });
 }
 
 Result<provider::ProviderConfig> ReadGroups(const std::string& text, const std::string& path) {
@@ -104,19 +117,17 @@ void SetPace(const RehearseCommand& command, const rehearse::Demand& demand,
 }
 
 Status Rehearse(const RehearseCommand& command, Plugins& plugins) {
-  const rehearse::Demand demand = TRY(rehearse::ReadDemand(command.log));
+  const rehearse::Demand demand = TRY(rehearse::ReadDemand(command.log()));
   for (const std::string& note : demand.notes) std::fprintf(stderr, "%s\n", note.c_str());
   const auto hours =
       std::chrono::duration<double, std::ratio<3600>>(demand.end - demand.start).count();
   std::printf("%s: %.1f hours, %zu pods of %zu shapes, %zu nodes at the start, %zu groups\n\n",
-              command.log.c_str(), hours, demand.pods.size(), demand.shapes.size(),
+              command.log().c_str(), hours, demand.pods.size(), demand.shapes.size(),
               demand.start_nodes.size(), demand.groups.size());
   std::fflush(stdout);
   const std::string recorded = rehearse::GroupsAsConfig(demand, command.seed);
-  std::vector<std::string> both = command.base;
-  both.insert(both.end(), command.other.begin(), command.other.end());
-  auto base_flags = TRY(autoscale::ParseFlags(command.base));
-  auto other_flags = TRY(autoscale::ParseFlags(both));
+  autoscale::FlagValues base_flags = command.base;
+  autoscale::FlagValues other_flags = command.other;
   SetPace(command, demand, base_flags);
   SetPace(command, demand, other_flags);
   std::vector<rehearse::Outcome> outcomes;
@@ -139,31 +150,23 @@ Status Rehearse(const RehearseCommand& command, Plugins& plugins) {
     return Status::Ok();
   };
   if (has_groups) TRY(play("as it was", "", base_flags));
-  const bool changed = !command.other.empty() || !command.groups.empty();
-  if (changed) TRY(play("changed", command.groups, other_flags));
+  if (command.changed) TRY(play("changed", command.groups, other_flags));
   std::fputs(rehearse::AsText(outcomes).c_str(), stdout);
   if (command.html.empty()) return Status::Ok();
   std::ofstream file(command.html);
-  file << rehearse::AsHtml(outcomes, command.log);
+  file << rehearse::AsHtml(outcomes, command.log());
   return file.flush() ? Status::Ok() : Unavailable("cannot write " + command.html);
 }
 
 }  // namespace
 
 int RunRehearse(const std::vector<std::string>& args, Plugins& plugins) {
-  const auto command = ReadRehearseCommand(args);
-  if (!command.ok()) {
-    std::fprintf(stderr, "coppice rehearse: %s\n", command.status().message().c_str());
-    return 2;
-  }
-  if (command->help) {
-    std::fputs(kRehearseUsage, stdout);
-    return 0;
-  }
-  const Status done = Rehearse(*command, plugins);
+  RehearseCommand command;
+  if (const auto code = ReadRehearse(args, command)) return *code;
+  const Status done = Rehearse(command, plugins);
   if (done.ok()) return 0;
-  std::fprintf(stderr, "coppice rehearse: %s\n", done.message().c_str());
-  return done.code() == Code::kInvalidArgument ? 2 : 1;
+  return done.code() == Code::kInvalidArgument ? WrongUsage("rehearse", done)
+                                               : Failed("rehearse", done);
 }
 
 }  // namespace coppice::app

@@ -56,10 +56,12 @@ void AddWebFlags(FlagSet& set, DashboardOptions& web) {
   set.AddList("web-host", web.hosts, "Further names under which it may be called.");
 }
 
-// What was asked for by name; the settings themselves have been taken before.
+// Engines that are asked for by name, and what is said of them.
 struct Asked {
   bool pools = false;
   bool batch = false;
+  provision::Settings settings;
+  batch::SchedulerFlags scheduler;
 };
 
 void AddEngineFlags(FlagSet& set, Asked& asked, ModelCommand& command) {
@@ -74,20 +76,15 @@ void AddEngineFlags(FlagSet& set, Asked& asked, ModelCommand& command) {
       "provider is named, else alone.");
 }
 
-bool AsksFor(const std::vector<std::string>& args, const std::string& flag) {
-  return std::ranges::any_of(
-      args, [&](const std::string& arg) { return arg == flag || arg == flag + "=true"; });
+void AddSettingsOfEngines(FlagSet& set, Asked& asked) {
+  set.With("node-pools");
+  provision::AddSettings(set, asked.settings);
+  set.With("batch");
+  batch::AddSchedulerFlags(set, asked.scheduler);
+  set.With("");
 }
 
-// Before the other flags are read: what is Karpenter's or Volcano's is taken out.
-Status TakeEngineFlags(std::vector<std::string>& args, ModelCommand& command) {
-  if (AsksFor(args, "--node-pools")) {
-    command.node_pools = TRY(provision::TakeSettings(
-        args, [](const char* name) -> const char* { return std::getenv(name); }));
-  }
-  if (AsksFor(args, "--batch")) command.batch = TRY(batch::TakeSchedulerFlags(args));
-  return Status::Ok();
-}
+const char* Variable(const char* name) { return std::getenv(name); }
 
 // Karpenter's settings of the process, where no flag of ours says otherwise.
 void SettleProcess(const provision::Settings& settings, const FlagSet& set,
@@ -154,16 +151,20 @@ int OnRealCluster(const ModelCommand& command, Plugins& plugins) {
 
 int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   ModelCommand command;
-  std::vector<std::string> left = args;
-  if (const Status taken = TakeEngineFlags(left, command); !taken.ok())
-    return WrongUsage("run", taken);
   Asked asked;
   FlagSet flags;
   AddModelFlags(flags, command);
   AddEngineFlags(flags, asked, command);
   AddWebFlags(flags, command.web);
   autoscale::AddFlags(flags, command.flags);
+  AddSettingsOfEngines(flags, asked);
   const auto check = [&]() -> Status {
+    if (asked.pools) {
+      TRY(provision::ReadVariables(flags, asked.settings, Variable));
+      asked.settings.options.upstream_exact = command.flags.upstream_exact;
+      command.node_pools = asked.settings;
+    }
+    if (asked.batch) command.batch = asked.scheduler;
     TRY(autoscale::FinishFlags(flags, command.flags));
     TRY(seats::CheckPluginNames(command.flags, plugins));
     if (!command.node_groups && !command.node_pools && !command.batch)
@@ -172,7 +173,9 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
     if (command.batch) SetForBatch(*command.batch, command.flags);
     if (NamesCluster(command.flags)) {
       const bool alone = command.batch && IsAlone(command.flags);
-      return alone ? Status::Ok() : seats::CheckProviderNames(command.flags, plugins);
+      const bool claims =
+          command.node_pools && plugins.node_claims.Has(command.flags.cloud_provider);
+      return alone || claims ? Status::Ok() : seats::CheckProviderNames(command.flags, plugins);
     }
     if (command.batch) {
       return InvalidArgument("--batch schedules on a cluster: name one with --kubeconfig");
@@ -182,10 +185,8 @@ int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
         "--dry-run: nothing real is touched on a model cluster anyway; name a cluster with "
         "--kubeconfig");
   };
-  const CommandText text{
-      "run", kRunAbout,
-      seats::LinkedIn(plugins) + provision::SettingsAsHelp() + batch::SchedulerFlagsAsHelp()};
-  if (const auto code = ReadCommandLine(text, flags, left, check)) return *code;
+  const CommandText text{"run", kRunAbout, seats::LinkedIn(plugins)};
+  if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
   return NamesCluster(command.flags) ? OnRealCluster(command, plugins) : RunModel(command, plugins);
 }
 

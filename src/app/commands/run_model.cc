@@ -12,19 +12,16 @@
 #include "app/dashboard.h"
 #include "app/model_steering.h"
 #include "cloud/group_limits.h"
-#include "provider/open_cloud.h"
-#include "provider/provider_config.h"
 #include "rehearse/recorder.h"
 #include "sim/load.h"
 #include "whatif/model_loop.h"
+#include "whatif/model_scene.h"
 #include "whatif/run_account.h"
 #include "whatif/terminal_look.h"
 
 namespace coppice::app {
 namespace {
 
-// 06:00 of some Monday: the load is about to rise.
-constexpr auto kStart = std::chrono::seconds(1'767'592'800);
 constexpr double kSpeed = 60;
 // Where nobody watches: a day in a minute.
 constexpr auto kUnwatched = std::chrono::hours(24);
@@ -51,26 +48,22 @@ nodeGroups:
 volatile std::sig_atomic_t interrupted = 0;
 void Interrupt(int) { interrupted = 1; }
 
-Result<provider::ProviderConfig> Configure(const ModelCommand& command) {
-  yaml::Problems problems;
-  const auto getenv = [](const char* name) -> const char* { return std::getenv(name); };
-  auto config =
-      command.flags.cloud_config.empty()
-          ? provider::ParseProviderConfig(
-                fmt::format(kConfig, command.seed % 1'000'000'000), "the model's configuration",
-                getenv,
-                [](const std::string& path) -> Result<std::string> { return NotFound(path); },
-                problems)
-          : provider::LoadProviderConfig(command.flags.cloud_config, getenv, problems);
-  if (!config.ok()) return config.status();
-  if (config->cloud_kind != "simulated") {
-    return InvalidArgument("a model cluster runs on the simulated cloud only, and " +
-                           command.flags.cloud_config + " says kind: " + config->cloud_kind);
-  }
+Result<std::unique_ptr<whatif::ModelScene>> MakeScene(const ModelCommand& command,
+                                                      const Plugins& plugins) {
+  auto config = TRY(whatif::SimulatedConfig(command.flags.cloud_config,
+                                            fmt::format(kConfig, command.seed % 1'000'000'000),
+                                            "a model cluster"));
   // The model is a cluster of its own, whatever the file is for.
-  for (cloud::GroupConfig& group : config->groups) group.tags.erase(cloud::kClusterTag);
-  TRY(cloud::LimitGroups(command.flags.nodes, config->groups));
-  return config;
+  for (cloud::GroupConfig& group : config.groups) group.tags.erase(cloud::kClusterTag);
+  TRY(cloud::LimitGroups(command.flags.nodes, config.groups));
+  auto scene = TRY(whatif::ModelScene::Create({.plugins = plugins,
+                                               .clouds = plugins.clouds,
+                                               .config = std::move(config),
+                                               .start = kModelStart,
+                                               .seed = command.seed,
+                                               .verbose = command.verbose}));
+  TRY(scene->AddFirstNodes());
+  return scene;
 }
 
 Result<std::unique_ptr<Dashboard>> OpenDashboard(const ModelCommand& command,
@@ -89,43 +82,31 @@ Result<std::unique_ptr<Dashboard>> OpenDashboard(const ModelCommand& command,
 }
 
 Status Play(const ModelCommand& command, Plugins& plugins) {
-  FakeClock clock{TimePoint(kStart)};
-  SeededRng rng(command.seed);
-  Metrics metrics;
-  const Log log = command.verbose ? Log::ToStderr(clock, LogLevel::kInfo) : Log::Null();
   const bool watched = isatty(STDOUT_FILENO) != 0 || command.speed || command.lasts;
   const double speed = command.speed.value_or(watched ? kSpeed : kUnwatchedSpeed);
   const Duration lasts = command.lasts.value_or(watched ? Duration::max() : Duration(kUnwatched));
 
-  const provider::ProviderConfig config = TRY(Configure(command));
-  const provider::OpenCloudContext context{plugins.clouds, clock, rng, log, metrics};
-  auto filters = TRY(fit::Chain::Create(plugins.filters, {}));
-  auto model = TRY(sim::Model::Create({.clock = clock,
-                                       .filters = filters,
-                                       .cloud = TRY(provider::OpenCloud(config, context)),
-                                       .groups = config.groups}));
-  for (const cloud::GroupConfig& group : config.groups) {
-    for (int i = 0; i < group.min_size; ++i)
-      TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
-  }
-  sim::Load load(*model, sim::DefaultLoad(), command.seed);
+  const auto scene = TRY(MakeScene(command, plugins));
+  FakeClock& clock = scene->clock;
+  sim::Model& model = *scene->model;
+  sim::Load load(model, sim::DefaultLoad(), command.seed);
   const whatif::TerminalLook look =
       whatif::LookOf(STDOUT_FILENO, std::getenv("NO_COLOR"), std::getenv("TERM"));
-  whatif::RunAccount account(*model, [look](const std::string& line) {
+  whatif::RunAccount account(model, [look](const std::string& line) {
     std::printf("%s\n", whatif::Shown(line, look).c_str());
     std::fflush(stdout);
   });
-  model->api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
+  model.api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
   ModelSteering steering(speed);
   const auto stopped = [] { return interrupted != 0; };
   const auto host = TRY(whatif::ModelHost::Create(
-      {.model = *model,
+      {.model = model,
        .clock = clock,
        .plugins = plugins,
        .flags = command.flags,
        .seed = command.seed,
-       .log = log,
-       .metrics = metrics,
+       .log = scene->log,
+       .metrics = scene->metrics,
        .pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); }}));
   const auto dashboard = TRY(OpenDashboard(command, plugins, speed, steering));
   steering.meanwhile = [&] {
@@ -150,8 +131,9 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   load.Start();
   host->AdvanceTo(start);
   InlineWorkers recording;
-  const auto recorder = TRY(rehearse::OpenRecorder(command.record, host->world(), recording, log));
-  whatif::ModelLoop loop(*host, *model, clock, command.flags);
+  const auto recorder =
+      TRY(rehearse::OpenRecorder(command.record, host->world(), recording, scene->log));
+  whatif::ModelLoop loop(*host, model, clock, command.flags);
   while (const auto pass = loop.Next(end, stopped)) {
     account.Tell(*pass);
     if (recorder) recorder->Look(&host->groups(), clock.Now());
@@ -185,35 +167,24 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
 }
 
 // The same without a word, and what it cost.
-Result<double> PlayQuietly(const ModelCommand& command, Plugins& plugins, Duration lasts) {
-  FakeClock clock{TimePoint(kStart)};
-  SeededRng rng(command.seed);
-  Metrics metrics;
-  const Log log = Log::Null();
-  const provider::ProviderConfig config = TRY(Configure(command));
-  const provider::OpenCloudContext context{plugins.clouds, clock, rng, log, metrics};
-  auto filters = TRY(fit::Chain::Create(plugins.filters, {}));
-  auto model = TRY(sim::Model::Create({.clock = clock,
-                                       .filters = filters,
-                                       .cloud = TRY(provider::OpenCloud(config, context)),
-                                       .groups = config.groups}));
-  for (const cloud::GroupConfig& group : config.groups) {
-    for (int i = 0; i < group.min_size; ++i)
-      TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
-  }
-  sim::Load load(*model, sim::DefaultLoad(), command.seed);
-  whatif::RunAccount account(*model, [](const std::string&) {});
-  const auto host = TRY(whatif::ModelHost::Create({.model = *model,
+Result<double> PlayQuietly(ModelCommand command, Plugins& plugins, Duration lasts) {
+  command.verbose = false;
+  const auto scene = TRY(MakeScene(command, plugins));
+  FakeClock& clock = scene->clock;
+  sim::Model& model = *scene->model;
+  sim::Load load(model, sim::DefaultLoad(), command.seed);
+  whatif::RunAccount account(model, [](const std::string&) {});
+  const auto host = TRY(whatif::ModelHost::Create({.model = model,
                                                    .clock = clock,
                                                    .plugins = plugins,
                                                    .flags = command.flags,
                                                    .seed = command.seed,
-                                                   .log = log,
-                                                   .metrics = metrics}));
+                                                   .log = scene->log,
+                                                   .metrics = scene->metrics}));
   const TimePoint end = clock.Now() + lasts;
   load.Start();
   host->AdvanceTo(clock.Now());
-  whatif::ModelLoop loop(*host, *model, clock, command.flags);
+  whatif::ModelLoop loop(*host, model, clock, command.flags);
   while (loop.Next(end) != nullptr) account.Charge();
   account.Charge();
   return account.spent();

@@ -5,18 +5,16 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "provider/open_cloud.h"
 #include "sim/load.h"
 #include "whatif/model_loop.h"
 #include "whatif/model_pools.h"
+#include "whatif/model_scene.h"
 #include "whatif/pools_account.h"
 #include "whatif/run_account.h"
 
 namespace coppice::app {
 namespace {
 
-// 06:00 of some Monday, as for node groups: the load is about to rise.
-constexpr auto kPoolsStart = std::chrono::seconds(1'767'592'800);
 // The image of the class changes at lunch.
 constexpr auto kNewImage = std::chrono::hours(6);
 constexpr Duration kTurn = std::chrono::minutes(1);
@@ -32,25 +30,18 @@ cloud:
   seed: {}
 )";
 
-Result<provider::ProviderConfig> ConfigurePools(const ModelCommand& command) {
-  yaml::Problems problems;
-  const auto getenv = [](const char* name) -> const char* { return std::getenv(name); };
-  const auto no_files = [](const std::string& path) -> Result<std::string> {
-    return NotFound(path);
-  };
-  auto config =
-      command.flags.cloud_config.empty()
-          ? provider::ParseProviderConfig(fmt::format(kPoolsConfig, command.seed % 1'000'000'000),
-                                          "the model's configuration", getenv, no_files, problems,
-                                          provider::Groups::kOptional)
-          : provider::LoadProviderConfig(command.flags.cloud_config, getenv, problems,
-                                         provider::Groups::kOptional);
-  if (!config.ok()) return config.status();
-  if (config->cloud_kind != "simulated") {
-    return InvalidArgument("a model cluster runs on the simulated cloud only, and " +
-                           command.flags.cloud_config + " says kind: " + config->cloud_kind);
-  }
-  return config;
+Result<std::unique_ptr<whatif::ModelScene>> MakePoolsScene(const ModelCommand& command,
+                                                           const Plugins& plugins) {
+  auto config = TRY(whatif::SimulatedConfig(command.flags.cloud_config,
+                                            fmt::format(kPoolsConfig, command.seed % 1'000'000'000),
+                                            "a model cluster", provider::Groups::kOptional));
+  auto scene = TRY(whatif::ModelScene::Create({.plugins = plugins,
+                                               .clouds = plugins.clouds,
+                                               .config = std::move(config),
+                                               .start = kModelStart,
+                                               .seed = command.seed,
+                                               .verbose = command.verbose}));
+  return scene;
 }
 
 model::NodeClass ModelClass(const std::string& image) {
@@ -84,7 +75,7 @@ model::NodePool ModelPool(const std::string& name, int32_t weight, const std::st
   return pool;
 }
 
-Status SetScene(sim::Model& model) {
+Status AddPools(sim::Model& model) {
   TRY(model.api.objects.Put(ModelClass("image-1")));
   TRY(model.api.objects.Put(ModelPool("spot", 10, cloud::kSpotCapacity, "64")));
   TRY(model.api.objects.Put(ModelPool("on-demand", 1, cloud::kOnDemandCapacity, nullptr)));
@@ -105,45 +96,35 @@ void Introduce(double speed, uint64_t seed) {
 
 Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& real,
                  const std::function<Watching(const Clock& clock)>& watch) {
-  FakeClock clock{TimePoint(kPoolsStart)};
-  SeededRng rng(command.seed);
-  Metrics metrics;
-  const Log log = command.verbose ? Log::ToStderr(clock, LogLevel::kInfo) : Log::Null();
-  const provider::ProviderConfig config = TRY(ConfigurePools(command));
-  const provider::OpenCloudContext context{plugins.clouds, clock, rng, log, metrics};
-  auto filters = TRY(fit::Chain::Create(plugins.filters, {}));
-  auto model = TRY(sim::Model::Create({.clock = clock,
-                                       .filters = filters,
-                                       .cloud = TRY(provider::OpenCloud(config, context)),
-                                       .groups = config.groups}));
-  TRY(SetScene(*model));
-  for (const cloud::GroupConfig& group : config.groups) {
-    for (int i = 0; i < group.min_size; ++i)
-      TRY(model->AddNode(group.name, fmt::format("{}-{}", group.name, i + 1), clock.Now()));
-  }
-  sim::Load load(*model, sim::DefaultLoad(), command.seed);
+  const auto scene = TRY(MakePoolsScene(command, plugins));
+  FakeClock& clock = scene->clock;
+  sim::Model& model = *scene->model;
+  const provider::ProviderConfig& config = scene->config;
+  TRY(AddPools(model));
+  TRY(scene->AddFirstNodes());
+  sim::Load load(model, sim::DefaultLoad(), command.seed);
   const auto print = [](const std::string& line) {
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
   };
-  whatif::PoolsAccount account(*model, print);
+  whatif::PoolsAccount account(model, print);
   std::optional<whatif::RunAccount> groups_account;
-  if (!config.groups.empty()) groups_account.emplace(*model, print);
+  if (!config.groups.empty()) groups_account.emplace(model, print);
   const Watching watching = watch(clock);
   provision::EngineOptions options = command.node_pools->options;
   const auto host = TRY(whatif::ModelHost::Create(
-      {.model = *model,
+      {.model = model,
        .clock = clock,
        .plugins = plugins,
        .flags = command.flags,
        .seed = command.seed,
-       .log = log,
-       .metrics = metrics,
+       .log = scene->log,
+       .metrics = scene->metrics,
        .pace = watching.pace,
        .node_groups = !config.groups.empty(),
        .engines = {whatif::ModelPools(
            {.engine = options,
-            .filters = &filters,
+            .filters = &scene->filters,
             .passed = [&](const report::ProvisionReport& report) { account.Tell(report); }})}}));
   Introduce(watching.speed, command.seed);
 
@@ -152,14 +133,14 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
   const TimePoint end = Later(start, watching.lasts);
   TimePoint next_table =
       command.table > Duration::zero() ? start + command.table : TimePoint::max();
-  model->agenda.At(start + kNewImage, [&] {
+  model.agenda.At(start + kNewImage, [&] {
     account.Line('*', "NodeClass default", "gets another image: its machines have drifted");
-    CHECK(model->api.objects.Put(ModelClass("image-2")).ok());
+    CHECK(model.api.objects.Put(ModelClass("image-2")).ok());
   });
   load.Start();
   host->AdvanceTo(start);
   std::optional<whatif::ModelLoop> loop;
-  if (!config.groups.empty()) loop.emplace(*host, *model, clock, command.flags);
+  if (!config.groups.empty()) loop.emplace(*host, model, clock, command.flags);
   while (clock.Now() < end && !watching.stop()) {
     if (loop) {
       const auto pass = loop->Next(end, watching.stop);

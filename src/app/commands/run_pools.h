@@ -6,6 +6,9 @@
 
 namespace coppice::app {
 
+// 06:00 of some Monday, of every model run: the load is about to rise.
+inline constexpr TimePoint kModelStart{std::chrono::seconds(1'767'592'800)};
+
 // What node groups would have cost with the same seed, load and time; below zero if that could not
 // be played. In run_model.cc.
 double CostOfGroups(const ModelCommand& command, Plugins& plugins, Duration lasts);

@@ -60,13 +60,7 @@ void AddSimulateFlags(FlagSet& set, Arguments& out) {
                   "File with pods, Deployments, ReplicaSets, StatefulSets, Jobs to add.");
   set.AddRepeated("remove-node", out.remove_nodes,
                   "Would it drain, where does each pod go, what blocks; then plan without it.");
-  set.Add("now", "time", "",
-          "The moment of the dump (2026-01-31T10:00:00Z); empty: the newest time in it.",
-          [&out](std::string_view text) -> Status {
-            out.now = wire::ParseRfc3339(text);
-            if (!out.now) return InvalidArgument("write a time such as 2026-01-31T10:00:00Z");
-            return Status::Ok();
-          });
+  AddMoment(set, out.now);
   set.AddDuration("horizon", out.horizon, "How far to look ahead on the simulated clock.");
   set.AddChoice("output", out.output, {"text", "json"}, "what is printed.");
   set.Alias("o", "output");
@@ -80,6 +74,16 @@ std::string IgnoredNote(const std::map<std::string, int>& ignored) {
 }
 
 }  // namespace
+
+void AddMoment(FlagSet& set, std::optional<TimePoint>& now) {
+  set.Add("now", "time", "",
+          "The moment of the dump (2026-01-31T10:00:00Z); empty: the newest time in it.",
+          [&now](std::string_view text) -> Status {
+            now = wire::ParseRfc3339(text);
+            if (!now) return InvalidArgument("write a time such as 2026-01-31T10:00:00Z");
+            return Status::Ok();
+          });
+}
 
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
   if (const auto code = SimulatePools(args, plugins)) return *code;

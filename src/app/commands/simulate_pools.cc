@@ -5,13 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "app/command_line.h"
 #include "app/commands/commands.h"
-#include "base/flag_set.h"
 #include "provider/provider_config.h"
 #include "provision/settings.h"
 #include "seats/open_node_claims.h"
 #include "whatif/pools.h"
-#include "wire/time_text.h"
 
 namespace coppice::app {
 namespace {
@@ -29,7 +28,7 @@ nothing helps, or pools that are left out. docs/node-pools.md says more.
 struct PoolsArguments {
   std::vector<std::string> cluster;
   std::vector<std::string> add;
-  std::string now;
+  std::optional<TimePoint> now;
   std::string output = "text";
   bool whole = false;
   bool consolidate = false;
@@ -52,17 +51,9 @@ void AddPoolsArguments(FlagSet& set, PoolsArguments& arguments) {
                 "absent. Only its flavors are asked for.");
   set.AddString("cloud-provider", arguments.process.cloud_provider,
                 "The cloud; empty: what the file says.");
-  set.AddString("now", arguments.now,
-                "The moment of the dump (2026-01-31T10:00:00Z); empty: the newest time in it.");
+  AddMoment(set, arguments.now);
   set.AddChoice("output", arguments.output, {"text", "json"}, "For people or for programs.");
   set.AddBool("whole", arguments.whole, "Every pod and every node, not the first few.");
-}
-
-int ComplainOfPools(int code, const Status& status) {
-  std::fprintf(stderr, "coppice simulate: %s\n", status.message().c_str());
-  if (code == 2)
-    std::fprintf(stderr, "`coppice simulate --node-pools --help` says how it is used\n");
-  return code;
 }
 
 Status ReadAll(const std::vector<std::string>& paths, whatif::ClusterObjects& into) {
@@ -101,40 +92,33 @@ Result<whatif::PoolsPlan> PlanPools(PoolsArguments& arguments, whatif::PoolsWhat
 
 }  // namespace
 
-std::optional<int> SimulatePools(const std::vector<std::string>& given, Plugins& plugins) {
+std::optional<int> SimulatePools(const std::vector<std::string>& args, Plugins& plugins) {
   const auto asks = [](const std::string& arg) {
     return arg == "--node-pools" || arg == "--node-pools=true" || arg == "--consolidate";
   };
-  if (std::ranges::none_of(given, asks)) return std::nullopt;
-  std::vector<std::string> args = given;
-  auto settings = provision::TakeSettings(
-      args, [](const char* name) -> const char* { return std::getenv(name); });
-  if (!settings.ok()) return ComplainOfPools(2, settings.status());
+  if (std::ranges::none_of(args, asks)) return std::nullopt;
   PoolsArguments arguments;
+  provision::Settings settings;
   FlagSet flags;
   AddPoolsArguments(flags, arguments);
-  bool exact = false;
-  flags.AddBool("upstream-exact", exact, "The peer's rule wherever ours differs.");
-  if (const Status parsed = flags.Parse(args); !parsed.ok()) return ComplainOfPools(2, parsed);
-  if (flags.help_wanted()) {
-    std::printf("%s\n%s%s", kPoolsAbout, flags.AsHelp().c_str(),
-                provision::SettingsAsHelp().c_str());
-    return 0;
-  }
-  if (arguments.cluster.empty() && arguments.add.empty())
-    return ComplainOfPools(2, InvalidArgument("--cluster is required: a dump, or - for standard "
-                                              "input"));
-  if (arguments.process.cloud_config.empty())
-    return ComplainOfPools(2, InvalidArgument("--cloud-config is required: it is the catalog"));
-  whatif::PoolsWhatIf what_if{.options = settings->options, .consolidate = arguments.consolidate};
-  if (!arguments.now.empty()) {
-    what_if.now = wire::ParseRfc3339(arguments.now);
-    if (!what_if.now)
-      return ComplainOfPools(2, InvalidArgument("--now=" + arguments.now +
-                                                ": write a time such as 2026-01-31T10:00:00Z"));
-  }
+  flags.AddBool("upstream-exact", settings.options.upstream_exact,
+                "The peer's rule wherever ours differs.");
+  provision::AddSettings(flags, settings);
+  const auto check = [&]() -> Status {
+    TRY(provision::ReadVariables(
+        flags, settings, [](const char* name) -> const char* { return std::getenv(name); }));
+    if (arguments.cluster.empty() && arguments.add.empty())
+      return InvalidArgument("--cluster is required: a dump, or - for standard input");
+    if (arguments.process.cloud_config.empty())
+      return InvalidArgument("--cloud-config is required: it is the catalog");
+    return Status::Ok();
+  };
+  if (const auto code = ReadCommandLine({"simulate --node-pools", kPoolsAbout}, flags, args, check))
+    return *code;
+  whatif::PoolsWhatIf what_if{
+      .options = settings.options, .consolidate = arguments.consolidate, .now = arguments.now};
   const auto plan = PlanPools(arguments, std::move(what_if), plugins);
-  if (!plan.ok()) return ComplainOfPools(1, plan.status());
+  if (!plan.ok()) return Failed("simulate", plan.status());
   const std::string text = arguments.output == "json" ? whatif::AsJson(*plan) + "\n"
                                                       : whatif::AsText(*plan, arguments.whole);
   std::fwrite(text.data(), 1, text.size(), stdout);

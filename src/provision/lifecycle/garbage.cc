@@ -11,8 +11,9 @@ constexpr Duration kRefreshRetry = std::chrono::seconds(5);
 
 void Garbage::Look(TimePoint now) {
   const EngineOptions& options = parts_.context.options();
-  if (!refreshing_ && now >= next_refresh_) {
+  if (!refreshing_ && (wanted_ || now >= next_refresh_)) {
     refreshing_ = true;
+    wanted_ = false;
     parts_.context.Spawn(Refresh());
   }
   // The first sweep one interval after the start: by then the World is complete.
@@ -42,6 +43,7 @@ Task<void> Garbage::Refresh() {
     parts_.context.parts.log.Warning("what can be bought could not be read from the cloud",
                                      {{"error", refresh_status_}});
   }
+  parts_.context.Wake();
 }
 
 Task<void> Garbage::Sweep() {

@@ -27,6 +27,8 @@ class Garbage {
 
   // Begins a sweep if one is due, and a refresh of what the provider's reads are answered from.
   void Look(TimePoint now);
+  // What the provider was told has changed: it is to judge that now, not in a minute.
+  void RefreshSoon() { wanted_ = true; }
   // Before the first refresh nothing is known of what can be bought.
   bool refreshed() const { return refreshed_; }
   const Status& refresh_status() const { return refresh_status_; }
@@ -40,6 +42,7 @@ class Garbage {
   TimePoint next_refresh_ = TimePoint::min();
   bool sweeping_ = false;
   bool refreshing_ = false;
+  bool wanted_ = false;
   bool refreshed_ = false;
   Status refresh_status_;
 };
