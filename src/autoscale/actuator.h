@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "autoscale/budgets.h"
 #include "autoscale/cloud_calls.h"
-#include "autoscale/cluster_state.h"
+#include "autoscale/deletion_limits.h"
+#include "autoscale/group_states.h"
 #include "autoscale/last_look.h"
 #include "autoscale/options.h"
 #include "autoscale/shown_removals.h"
@@ -32,7 +32,7 @@ class Actuator {
     cluster::Writer& writer;
     Executor& executor;
     cluster::World& world;
-    ClusterState::OptionsOf options_of;
+    GroupStates::OptionsOf options_of;
     std::function<bool(const model::Pod&)> counts;  // expendable pods do not keep a node
     std::function<void(std::string_view type, std::string_view reason, std::string text)>
         status_event;

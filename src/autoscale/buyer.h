@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "autoscale/cluster_state.h"
 #include "autoscale/cooldowns.h"
+#include "autoscale/group_states.h"
 #include "autoscale/orders.h"
 #include "autoscale/scale_up.h"
 #include "autoscale/stage.h"
@@ -21,7 +21,7 @@ namespace coppice::autoscale {
 class Buyer {
  public:
   // `wake`: a late answer has come, and another pass may find more to do.
-  Buyer(const StageParts& parts, Orders& orders, ClusterState& state, Cooldowns& cooldowns,
+  Buyer(const StageParts& parts, Orders& orders, GroupStates& state, Cooldowns& cooldowns,
         std::function<void()> wake)
       : parts_(parts),
         orders_(orders),
@@ -46,7 +46,7 @@ class Buyer {
 
   const StageParts& parts_;
   Orders& orders_;
-  ClusterState& state_;
+  GroupStates& state_;
   Cooldowns& cooldowns_;
   std::function<void()> wake_;
   std::vector<report::FailedAddition> failures_;

@@ -15,7 +15,7 @@ report::NodeCounts CountsOf(const ReadinessClasses& classes) {
           size(classes.unregistered)};
 }
 
-void SetActivity(report::GroupStatus& group, const ClusterState& state, TimePoint now) {
+void SetActivity(report::GroupStatus& group, const GroupStates& state, TimePoint now) {
   const auto backoff = state.BackedOff(group.group, now);
   if (state.GroupScalingUp(group.group)) {
     group.scale_up = "InProgress";
@@ -32,7 +32,7 @@ void SetActivity(report::GroupStatus& group, const ClusterState& state, TimePoin
 
 }  // namespace
 
-report::ClusterStatus StatusOf(const ClusterState& state, cloud::NodeGroups& groups,
+report::ClusterStatus StatusOf(const GroupStates& state, cloud::NodeGroups& groups,
                                Processors& slots, const std::map<std::string, int>& candidates,
                                TimePoint now) {
   report::ClusterStatus status;

@@ -5,14 +5,14 @@
 #include <map>
 #include <string>
 
-#include "autoscale/cluster_state.h"
+#include "autoscale/group_states.h"
 #include "autoscale/processors.h"
 #include "report/pass_report.h"
 
 namespace coppice::autoscale {
 
 // `candidates`: nodes that are not needed, by group; "" for those of none.
-report::ClusterStatus StatusOf(const ClusterState& state, cloud::NodeGroups& groups,
+report::ClusterStatus StatusOf(const GroupStates& state, cloud::NodeGroups& groups,
                                Processors& slots, const std::map<std::string, int>& candidates,
                                TimePoint now);
 

@@ -21,10 +21,10 @@ constexpr Duration kGoneWithin = std::chrono::minutes(5);
 
 // Upstream's background refresh. By its own clock, not by the passes: what has come since the last
 // round is not known to a pass, however late that is.
-Task<void> RefreshInstances(Executor& executor, std::weak_ptr<ClusterState> of) {
+Task<void> RefreshInstances(Executor& executor, std::weak_ptr<GroupStates> of) {
   for (;;) {
     {
-      const std::shared_ptr<ClusterState> state = of.lock();
+      const std::shared_ptr<GroupStates> state = of.lock();
       if (state == nullptr) co_return;
       state->RefreshInstances();
     }
@@ -179,7 +179,7 @@ void Engine::Finish(autoscale::Pass& pass, const Observation& seen, ScaleUpStage
   report.scale_down.outcomes = actuator_.TakeOutcomes();
   report.scale_down.unneeded = down_.Unneeded();
   report.scale_down.staying = down_.Staying();
-  report.scale_down.held = down_.Held();
+  report.scale_down.staying_untold = down_.StayingUntold();
   report.scale_up.fitting = std::move(bought.fitting);
   report.failed_additions = buyer_.TakeFailures();
   report.groups_created = buyer_.TakeGroupsCreated();

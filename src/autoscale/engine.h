@@ -15,9 +15,9 @@
 #include "autoscale/actuator.h"
 #include "autoscale/buyer.h"
 #include "autoscale/cloud_calls.h"
-#include "autoscale/cluster_state.h"
 #include "autoscale/cooldowns.h"
 #include "autoscale/group_seller.h"
+#include "autoscale/group_states.h"
 #include "autoscale/memory.h"
 #include "autoscale/nearest_miss.h"
 #include "autoscale/options.h"
@@ -80,7 +80,7 @@ class Engine {
 
   TimePoint last_scale_up() const { return cooldowns_.last_scale_up(); }
   TimePoint last_scale_down() const { return cooldowns_.last_delete(); }
-  ClusterState& state() { return state_; }
+  GroupStates& state() { return state_; }
   // Who sells the node groups' machines to gangs. As good as the last pass's look at them.
   market::Seller& seller() { return seller_; }
   const ScaleDownPlanner& planner() const { return down_; }
@@ -105,7 +105,7 @@ class Engine {
   Owners owners_;
   NodeList nodes_;
   Templates templates_;
-  ClusterState state_;
+  GroupStates state_;
   Cooldowns cooldowns_;
   StandStill still_;
   fit::Search search_;
@@ -125,7 +125,7 @@ class Engine {
   ScaleDownStage scale_down_;
   GroupSeller seller_;
   // For as long as the engine lives.
-  const std::shared_ptr<ClusterState> watched_{&state_, [](ClusterState*) {}};
+  const std::shared_ptr<GroupStates> watched_{&state_, [](GroupStates*) {}};
 };
 
 }  // namespace coppice::autoscale

@@ -102,7 +102,7 @@ void GroupQuote::MakeTasks() {
 
 // Those of other gangs, and those outside of the domain, are nobody's room.
 void GroupQuote::AddUpcoming() {
-  for (const ClusterState::Upcoming& group : parts_.state.UpcomingNodes(view_.now)) {
+  for (const GroupStates::Upcoming& group : parts_.state.UpcomingNodes(view_.now)) {
     const TemplatePtr node_template = templates_.Find(group.group);
     for (const std::string& name : group.replaced) imagined_.Replace(name);
     if (node_template == nullptr) continue;

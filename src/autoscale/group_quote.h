@@ -34,7 +34,7 @@ class GroupQuote {
   struct Parts {
     const StageParts& shared;
     const NodeList& nodes;
-    const ClusterState& state;
+    const GroupStates& state;
     const Templates& templates;
     fit::Search& search;
     expand::Chain& expanders;

@@ -238,7 +238,7 @@ market::Delivery GroupSeller::Look(const market::Outcome& outcome,
     of->second.push_back(node.get());
   });
   std::map<std::string, int, std::less<>> upcoming;
-  for (const ClusterState::Upcoming& one :
+  for (const GroupStates::Upcoming& one :
        parts_.state.UpcomingNodes(shared_.executor.clock().Now()))
     upcoming[one.group] = one.count;
   market::Delivery delivery;
@@ -260,7 +260,7 @@ market::Delivery GroupSeller::Look(const market::Outcome& outcome,
 
 model::ResourceList GroupSeller::Stock(TimePoint now) const {
   std::map<std::string, int, std::less<>> upcoming;
-  for (const ClusterState::Upcoming& one : parts_.state.UpcomingNodes(now))
+  for (const GroupStates::Upcoming& one : parts_.state.UpcomingNodes(now))
     upcoming[one.group] = one.count;
   const int limit = shared_.options.max_nodes_total;
   int room = limit > 0 ? std::max(0, limit - static_cast<int>(shared_.world.node_count())) : -1;

@@ -25,7 +25,7 @@ class GroupSeller final : public market::Seller {
     const StageParts& shared;
     const Owners& owners;
     const NodeList& nodes;
-    ClusterState& state;
+    GroupStates& state;
     const Templates& templates;
     fit::Search& search;
     expand::Chain& expanders;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autoscale/budgets.h"
+#include "autoscale/deletion_limits.h"
 #include "cluster/held_nodes.h"
 #include "report/pass_report.h"
 

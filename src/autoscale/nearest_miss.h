@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "autoscale/cluster_state.h"
+#include "autoscale/group_states.h"
 #include "autoscale/options.h"
 #include "autoscale/pod_changes.h"
 #include "autoscale/quotas.h"
@@ -28,9 +28,9 @@ class NearestMiss {
     const Options& options;
     cloud::NodeGroups& groups;
     const Templates& templates;
-    const ClusterState& state;
+    const GroupStates& state;
     fit::Search& search;
-    ClusterState::OptionsOf options_of;
+    GroupStates::OptionsOf options_of;
   };
   explicit NearestMiss(Parts parts) : parts_(std::move(parts)) {}
 

@@ -209,14 +209,14 @@ class ScaleDownSetProcessor {
     std::string group;
     bool empty = false;  // nothing has to be evicted
   };
-  struct Kept {
+  struct Staying {
     std::string node;
-    report::Unremovable reason = report::Unremovable::kNoReason;
+    report::StayReason reason = report::StayReason::kNoReason;
     std::string detail = {};  // for people
   };
   struct Split {
     std::vector<std::string> remove;
-    std::vector<Kept> keep;
+    std::vector<Staying> keep;
   };
   // Every node in exactly one of the two. `standard` keeps all-or-nothing groups whole. An error
   // keeps all.

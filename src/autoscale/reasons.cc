@@ -8,20 +8,20 @@
 namespace coppice::autoscale {
 namespace {
 
-using report::Unremovable;
+using report::StayReason;
 
 // True of most nodes at most times.
-bool IsEveryday(Unremovable reason) {
+bool IsEveryday(StayReason reason) {
   switch (reason) {
-    case Unremovable::kNotUnderutilized:
-    case Unremovable::kNotAutoscaled:
-    case Unremovable::kNodeGroupMinSizeReached:
-    case Unremovable::kNotUnneededLongEnough:
-    case Unremovable::kNotUnreadyLongEnough:
-    case Unremovable::kCurrentlyBeingDeleted:
-    case Unremovable::kGroupDelayed:
-    case Unremovable::kCooldown:
-    case Unremovable::kNextPass:
+    case StayReason::kNotUnderutilized:
+    case StayReason::kNotAutoscaled:
+    case StayReason::kNodeGroupMinSizeReached:
+    case StayReason::kNotUnneededLongEnough:
+    case StayReason::kNotUnreadyLongEnough:
+    case StayReason::kCurrentlyBeingDeleted:
+    case StayReason::kGroupDelayed:
+    case StayReason::kCooldown:
+    case StayReason::kNextPass:
       return true;
     default:
       return false;
@@ -35,7 +35,7 @@ void Reasons::TellNodes(const report::ScaleDown& scale_down) {
   for (const report::StayingNode& node : scale_down.staying) {
     if (IsEveryday(node.reason)) continue;
     const auto before = told_.find(node.node);
-    if (node.reason == Unremovable::kRecentlyUnremovable) {  // found so before, not looked at again
+    if (node.reason == StayReason::kRecentlyUnremovable) {  // found so before, not looked at again
       if (before != told_.end()) telling.insert(*before);
       continue;
     }

@@ -8,7 +8,7 @@
 namespace coppice::autoscale {
 namespace {
 
-using report::Unremovable;
+using report::StayReason;
 using ::testing::HasSubstr;
 
 class ReasonsTest : public testing::Test {
@@ -21,7 +21,7 @@ class ReasonsTest : public testing::Test {
   }
   report::StayingNode Blocked(const std::string& node, const std::string& pod) {
     return {.node = node,
-            .reason = Unremovable::kBlockedByPod,
+            .reason = StayReason::kBlockedByPod,
             .blocking_pod = APod(pod),
             .blocking_reason = "NotEnoughPdb"};
   }
@@ -57,11 +57,11 @@ TEST_F(ReasonsTest, WhatKeepsANodeIsToldOnceAndAgainWhenItIsSomethingElse) {
   EXPECT_THAT(Pass({Blocked("n1", "a")}), HasSubstr("default/a (NotEnoughPdb)"));
   EXPECT_EQ(Pass({Blocked("n1", "a")}), "");
   // Not looked at again for a while: nothing new.
-  EXPECT_EQ(Pass({{.node = "n1", .reason = Unremovable::kRecentlyUnremovable}}), "");
+  EXPECT_EQ(Pass({{.node = "n1", .reason = StayReason::kRecentlyUnremovable}}), "");
   EXPECT_EQ(Pass({Blocked("n1", "a")}), "");
   EXPECT_THAT(Pass({Blocked("n1", "b")}), HasSubstr("default/b"));
   // In use for a while, and then stuck again: that is news.
-  EXPECT_EQ(Pass({{.node = "n1", .reason = Unremovable::kNotUnderutilized}}), "");
+  EXPECT_EQ(Pass({{.node = "n1", .reason = StayReason::kNotUnderutilized}}), "");
   EXPECT_THAT(Pass({Blocked("n1", "b")}), HasSubstr("default/b"));
 }
 

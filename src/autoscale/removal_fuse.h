@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autoscale/budgets.h"
+#include "autoscale/deletion_limits.h"
 #include "autoscale/wakeups.h"
 #include "base/log.h"
 #include "cluster/writer.h"

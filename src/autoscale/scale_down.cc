@@ -11,7 +11,7 @@ namespace coppice::autoscale {
 
 namespace {
 
-using report::Unremovable;
+using report::StayReason;
 
 // Budgets change with pods that become ready, which is no event for the loop.
 constexpr Duration kAskBudgets = std::chrono::seconds(10);
@@ -122,7 +122,7 @@ bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, TimePoint no
 }
 
 // Of several reasons the last one counts.
-void ScaleDownPlanner::Keep(cluster::NodeIndex index, report::StayingNode staying) {
+void ScaleDownPlanner::AddStaying(cluster::NodeIndex index, report::StayingNode staying) {
   if (const report::Utilization* use = UseOf(index)) staying.utilization = *use;
   if (index == cluster::kNone) {  // rare enough to be looked for
     const auto known = std::ranges::find(staying_, staying.node, &report::StayingNode::node);
@@ -176,24 +176,24 @@ std::vector<const ListedNode*> ScaleDownPlanner::EligibleOf(const View& view,
     const ListedNode& of = view.nodes[place];
     const std::string& name = of.node->metadata.name;
     if (!deleting.empty() && deleting.contains(name)) {
-      held_.push_back(
-          {.node = name, .reason = Unremovable::kCurrentlyBeingDeleted, .group = of.group});
+      staying_untold_.push_back(
+          {.node = name, .reason = StayReason::kCurrentlyBeingDeleted, .group = of.group});
       continue;
     }
-    const Unremovable reason = Ineligible(view, of);
-    if (reason == Unremovable::kNoReason) {
+    const StayReason reason = WhyNoCandidate(view, of);
+    if (reason == StayReason::kNoReason) {
       eligible.push_back(&of);
     } else {
       report::StayingNode staying{.node = name, .reason = reason};
-      DescribeIneligible(view, of, staying);
-      Keep(of.index, std::move(staying));
+      DescribeNoCandidate(view, of, staying);
+      AddStaying(of.index, std::move(staying));
     }
   }
   return eligible;
 }
 
-void ScaleDownPlanner::RememberUnremovable(const View& view, const ListedNode& of,
-                                           uint64_t fingerprint, report::StayingNode staying) {
+void ScaleDownPlanner::RememberWhyItStays(const View& view, const ListedNode& of,
+                                          uint64_t fingerprint, report::StayingNode staying) {
   staying.group = of.group;
   const TimePoint until = view.now + parts_.options.unremovable_node_recheck_timeout;
   first_forgotten_ = std::min(first_forgotten_, until);
@@ -201,7 +201,7 @@ void ScaleDownPlanner::RememberUnremovable(const View& view, const ListedNode& o
                   staying.blocking_reason == drain::ToString(drain::BlockingReason::kNotEnoughPdb);
   recently_unremovable_[of.node->metadata.name] = {
       until, fingerprint, parts_.world.node_count() + parts_.world.pod_count(), view.now, staying};
-  Keep(of.index, std::move(staying));
+  AddStaying(of.index, std::move(staying));
 }
 
 // One after the other, each with the pods of those before it moved.
@@ -225,7 +225,7 @@ std::vector<ScaleDownPlanner::Removable> ScaleDownPlanner::SimulateAll(
     const uint64_t fingerprint = live ? PodsFingerprint(of->index) : 0;
     Simulated simulated = SimulateRemoval(view, *of, destinations);
     if (!simulated.removable) {
-      RememberUnremovable(view, *of, fingerprint, std::move(simulated.staying));
+      RememberWhyItStays(view, *of, fingerprint, std::move(simulated.staying));
       continue;
     }
     UseBudgets(view.budgets, *simulated.removable);
@@ -234,10 +234,11 @@ std::vector<ScaleDownPlanner::Removable> ScaleDownPlanner::SimulateAll(
     removable.push_back({of, std::move(*simulated.removable)});
   }
   for (; looked_at < eligible.size(); ++looked_at) {
-    held_.push_back({.node = eligible[looked_at]->node->metadata.name,
-                     .reason = Unremovable::kNextPass,
-                     .detail = "was not looked at: a pass looks at so many nodes, for so long",
-                     .group = eligible[looked_at]->group});
+    staying_untold_.push_back(
+        {.node = eligible[looked_at]->node->metadata.name,
+         .reason = StayReason::kNextPass,
+         .detail = "was not looked at: a pass looks at so many nodes, for so long",
+         .group = eligible[looked_at]->group});
   }
   return removable;
 }
@@ -306,19 +307,19 @@ void ScaleDownPlanner::UpdateUnneeded(TimePoint now, std::vector<Removable> remo
   forgotten_.clear();
 }
 
-void ScaleDownPlanner::Stays(const std::string& node, Unremovable reason, std::string detail) {
-  Keep(parts_.world.snapshot().FindNode(node),
-       {.node = node, .reason = reason, .detail = std::move(detail)});
+void ScaleDownPlanner::Stays(const std::string& node, StayReason reason, std::string detail) {
+  AddStaying(parts_.world.snapshot().FindNode(node),
+             {.node = node, .reason = reason, .detail = std::move(detail)});
 }
 
-void ScaleDownPlanner::HoldUnneeded(std::string_view why, Duration wait, TimePoint now) {
+void ScaleDownPlanner::UnneededStay(std::string_view why, Duration wait, TimePoint now) {
   for (const auto& [name, entry] : unneeded_) {
-    held_.push_back({.node = name,
-                     .reason = Unremovable::kCooldown,
-                     .detail = std::string(why),
-                     .group = entry.removable.group,
-                     .waited = now - entry.since,
-                     .wait = wait});
+    staying_untold_.push_back({.node = name,
+                               .reason = StayReason::kCooldown,
+                               .detail = std::string(why),
+                               .group = entry.removable.group,
+                               .waited = now - entry.since,
+                               .wait = wait});
   }
 }
 

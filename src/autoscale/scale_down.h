@@ -13,7 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "autoscale/cluster_state.h"
+#include "autoscale/group_states.h"
 #include "autoscale/listed_node.h"
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
@@ -66,7 +66,7 @@ class ScaleDownPlanner {
     cluster::World& world;
     fit::Search& search;
     const Clock& clock;
-    ClusterState::OptionsOf options_of;
+    GroupStates::OptionsOf options_of;
     Processors& slots;
   };
   explicit ScaleDownPlanner(Parts parts);
@@ -109,12 +109,12 @@ class ScaleDownPlanner {
   std::optional<TimePoint> UnneededSince(std::string_view node) const;
   TimePoint last_evaluation() const { return last_evaluation_; }
   // A fuse or a failure kept it. In the same pass as the evaluation.
-  void Stays(const std::string& node, report::Unremovable reason, std::string detail);
+  void Stays(const std::string& node, report::StayReason reason, std::string detail);
   // Nodes that upstream keeps without a reason: what was no candidate, and what the pass adds.
-  void Holds(report::StayingNode node) { held_.push_back(std::move(node)); }
+  void StaysUntold(report::StayingNode node) { staying_untold_.push_back(std::move(node)); }
   // All that are not needed: nothing is removed for another `wait`.
-  void HoldUnneeded(std::string_view why, Duration wait, TimePoint now);
-  const std::vector<report::StayingNode>& Held() const { return held_; }
+  void UnneededStay(std::string_view why, Duration wait, TimePoint now);
+  const std::vector<report::StayingNode>& StayingUntold() const { return staying_untold_; }
   // When nodes have not been needed for long enough, and when a verdict is forgotten.
   void NoteDue(Wakeups& wake) const;
 
@@ -149,9 +149,9 @@ class ScaleDownPlanner {
                                             const Names& deleting);
   std::vector<Removable> SimulateAll(View& view, const std::vector<const ListedNode*>& eligible,
                                      std::vector<uint8_t> destinations);
-  void RememberUnremovable(const View& view, const ListedNode& of, uint64_t fingerprint,
-                           report::StayingNode staying);
-  report::Unremovable Ineligible(const View& view, const ListedNode& of);
+  void RememberWhyItStays(const View& view, const ListedNode& of, uint64_t fingerprint,
+                          report::StayingNode staying);
+  report::StayReason WhyNoCandidate(const View& view, const ListedNode& of);
   Simulated SimulateRemoval(View& view, const ListedNode& of, std::vector<uint8_t>& destinations);
   // `pods` are the snapshot's; `objects` those that stand behind them, place by place.
   struct Moving {
@@ -163,7 +163,7 @@ class ScaleDownPlanner {
   void DescribeStuck(const Moving& moving, const fit::Placement& placement,
                      const std::vector<uint8_t>& destinations, cluster::NodeIndex except,
                      report::StayingNode& staying);
-  void DescribeIneligible(const View& view, const ListedNode& of, report::StayingNode& staying);
+  void DescribeNoCandidate(const View& view, const ListedNode& of, report::StayingNode& staying);
   // What was worked out about a node and holds until something about it or its pods changes.
   struct Emptiness {
     bool empty = false;  // nothing on it has to move
@@ -198,10 +198,10 @@ class ScaleDownPlanner {
     return *parts_.world.EntryOf(pod)->pod;
   }
   const NodeMemory& Read(const ListedNode& of);  // what its object says
-  void Keep(cluster::NodeIndex index, report::StayingNode staying);
+  void AddStaying(cluster::NodeIndex index, report::StayingNode staying);
   void UseBudgets(drain::PdbTracker& budgets, RemovableNode& node) const;
-  report::Unremovable MayGo(const View& view, const Entry& entry, Quotas& minima,
-                            std::map<std::string, SizeLeft>& sizes);
+  report::StayReason MayGo(const View& view, const Entry& entry, Quotas& minima,
+                           std::map<std::string, SizeLeft>& sizes);
   void NarrowDestinations(const View& view, std::vector<uint8_t>& destinations);
   void AskProcessor(const View& view, std::vector<RemovableNode>& nodes);
   void KeepAtomicGroupsWhole(const View& view, std::vector<RemovableNode>& nodes);
@@ -235,7 +235,7 @@ class ScaleDownPlanner {
   TimePoint first_forgotten_ = TimePoint::max();  // of those
   bool budget_keeps_ = false;                     // one of them, as the last evaluation found
   std::vector<report::StayingNode> staying_;      // as found; node_memory_ leads to them
-  std::vector<report::StayingNode> held_;
+  std::vector<report::StayingNode> staying_untold_;
   std::vector<cluster::PodIndex> pods_;  // of the node that is looked at
   // Of the evaluation that goes on.
   uint64_t evaluation_ = 0;

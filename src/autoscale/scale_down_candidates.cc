@@ -12,7 +12,7 @@ namespace coppice::autoscale {
 
 namespace {
 
-using report::Unremovable;
+using report::StayReason;
 
 constexpr std::string_view kDisabledAnnotation =
     "cluster-autoscaler.kubernetes.io/scale-down-disabled";
@@ -97,7 +97,7 @@ std::map<std::string, int> ScaleDownPlanner::CandidatesByGroup() const {
 
 std::vector<uint32_t> ScaleDownPlanner::Candidates(View& view,
                                                    const std::set<std::string>& delayed_groups) {
-  held_.clear();
+  staying_untold_.clear();
   alone_.Forget();
   struct Group {
     bool known = false;  // the provider says how large it is
@@ -133,18 +133,18 @@ std::vector<uint32_t> ScaleDownPlanner::Candidates(View& view,
     const auto found = groups.find(of.group);
     const Group group = found == groups.end() ? Group{} : found->second;
     if (!group.known || group.size <= group.min || group.delayed) {
-      report::StayingNode held{.node = of.node->metadata.name, .group = of.group};
-      held.reason = !of.group_known           ? Unremovable::kUnexpectedError
-                    : of.group.empty()        ? Unremovable::kNotAutoscaled
-                    : !group.known            ? Unremovable::kUnexpectedError
-                    : group.size <= group.min ? Unremovable::kNodeGroupMinSizeReached
-                                              : Unremovable::kGroupDelayed;
-      if (!of.group_known) held.detail = "its provider has not said yet whose it is";
+      report::StayingNode stays{.node = of.node->metadata.name, .group = of.group};
+      stays.reason = !of.group_known           ? StayReason::kUnexpectedError
+                     : of.group.empty()        ? StayReason::kNotAutoscaled
+                     : !group.known            ? StayReason::kUnexpectedError
+                     : group.size <= group.min ? StayReason::kNodeGroupMinSizeReached
+                                               : StayReason::kGroupDelayed;
+      if (!of.group_known) stays.detail = "its provider has not said yet whose it is";
       if (group.known) {
-        held.group_size = group.size;
-        held.group_min = group.min;
+        stays.group_size = group.size;
+        stays.group_min = group.min;
       }
-      held_.push_back(std::move(held));
+      staying_untold_.push_back(std::move(stays));
       continue;
     }
     Emptiness emptiness;
@@ -188,49 +188,49 @@ const ScaleDownPlanner::NodeMemory& ScaleDownPlanner::Read(const ListedNode& of)
   return memory;
 }
 
-Unremovable ScaleDownPlanner::Ineligible(const View& view, const ListedNode& of) {
-  if (!parts_.world.snapshot().IsLive(of.index)) return Unremovable::kUnexpectedError;
+StayReason ScaleDownPlanner::WhyNoCandidate(const View& view, const ListedNode& of) {
+  if (!parts_.world.snapshot().IsLive(of.index)) return StayReason::kUnexpectedError;
   if (!recently_unremovable_.empty() && recently_unremovable_.contains(of.node->metadata.name)) {
-    return Unremovable::kRecentlyUnremovable;
+    return StayReason::kRecentlyUnremovable;
   }
   const NodeMemory& read = Read(of);
   if (read.going_since && view.now - *read.going_since < kDeletionTakesAtMost)
-    return Unremovable::kCurrentlyBeingDeleted;
-  if (!AnotherHolder(parts_.world, *of.node).empty()) return Unremovable::kCurrentlyBeingDeleted;
-  if (read.unreadable) return Unremovable::kUnexpectedError;
-  if (read.disabled) return Unremovable::kScaleDownDisabledAnnotation;
-  if (of.group.empty()) return Unremovable::kNotAutoscaled;
+    return StayReason::kCurrentlyBeingDeleted;
+  if (!AnotherHolder(parts_.world, *of.node).empty()) return StayReason::kCurrentlyBeingDeleted;
+  if (read.unreadable) return StayReason::kUnexpectedError;
+  if (read.disabled) return StayReason::kScaleDownDisabledAnnotation;
+  if (of.group.empty()) return StayReason::kNotAutoscaled;
   const cloud::ScalingOptions& options = GroupOptions(of.group);
   const auto& use = ReckonUse(*of.node, of.index,
                               {.ignore_daemon_sets = options.ignore_daemon_sets_utilization,
                                .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
                                .gpu_label = gpu_label_,
                                .now = view.now});
-  if (!use) return Unremovable::kUnexpectedError;
+  if (!use) return StayReason::kUnexpectedError;
   if (!parts_.options.scale_down_unready_enabled && !read.ready)
-    return Unremovable::kScaleDownUnreadyDisabled;
+    return StayReason::kScaleDownUnreadyDisabled;
   // Upstream keeps the number only of nodes that get this far.
   MemoryOf(of.index).judged_by_use = evaluation_;
   const double threshold = read.has_gpu ? options.scale_down_gpu_utilization_threshold
                                         : options.scale_down_utilization_threshold;
-  return use->value > threshold ? Unremovable::kNotUnderutilized : Unremovable::kNoReason;
+  return use->value > threshold ? StayReason::kNotUnderutilized : StayReason::kNoReason;
 }
 
-void ScaleDownPlanner::DescribeIneligible(const View& view, const ListedNode& of,
-                                          report::StayingNode& staying) {
+void ScaleDownPlanner::DescribeNoCandidate(const View& view, const ListedNode& of,
+                                           report::StayingNode& staying) {
   staying.group = of.group;
-  if (staying.reason == Unremovable::kNotUnderutilized) {
+  if (staying.reason == StayReason::kNotUnderutilized) {
     const cloud::ScalingOptions& options = GroupOptions(of.group);
     staying.threshold = Read(of).has_gpu ? options.scale_down_gpu_utilization_threshold
                                          : options.scale_down_utilization_threshold;
-  } else if (staying.reason == Unremovable::kRecentlyUnremovable) {
+  } else if (staying.reason == StayReason::kRecentlyUnremovable) {
     const Remembered& remembered = recently_unremovable_.at(staying.node);
     staying.earlier = remembered.why.reason;
     staying.ago = view.now - remembered.found;
     staying.stuck_pod =
         remembered.why.stuck_pod ? remembered.why.stuck_pod : remembered.why.blocking_pod;
     staying.detail = remembered.why.detail;
-  } else if (staying.reason == Unremovable::kCurrentlyBeingDeleted) {
+  } else if (staying.reason == StayReason::kCurrentlyBeingDeleted) {
     staying.detail = AnotherHolder(parts_.world, *of.node);
   } else if (of.node->metadata.unreadable) {
     staying.detail = "cannot be read: " + of.node->metadata.unreadable->what;

@@ -7,25 +7,25 @@
 
 namespace coppice::autoscale {
 
-using report::Unremovable;
+using report::StayReason;
 
-Unremovable ScaleDownPlanner::MayGo(const View& view, const Entry& entry, Quotas& minima,
-                                    std::map<std::string, SizeLeft>& sizes) {
-  if (entry.disabled) return Unremovable::kScaleDownDisabledAnnotation;
+StayReason ScaleDownPlanner::MayGo(const View& view, const Entry& entry, Quotas& minima,
+                                   std::map<std::string, SizeLeft>& sizes) {
+  if (entry.disabled) return StayReason::kScaleDownDisabledAnnotation;
   if (entry.threshold > Duration::zero() && !(entry.since + entry.threshold < view.now)) {
-    return entry.ready ? Unremovable::kNotUnneededLongEnough : Unremovable::kNotUnreadyLongEnough;
+    return entry.ready ? StayReason::kNotUnneededLongEnough : StayReason::kNotUnreadyLongEnough;
   }
   const std::string& group = entry.removable.group;
-  if (group.empty()) return Unremovable::kNotAutoscaled;
+  if (group.empty()) return StayReason::kNotAutoscaled;
   const auto size = sizes.find(group);
-  if (size == sizes.end()) return Unremovable::kUnexpectedError;
+  if (size == sizes.end()) return StayReason::kUnexpectedError;
   if (size->second.size - view.deleting.InGroup(group) <= size->second.min)
-    return Unremovable::kNodeGroupMinSizeReached;
+    return StayReason::kNodeGroupMinSizeReached;
   if (!minima.Consume({entry.node.get(), group}, 1).exceeded.empty()) {
-    return Unremovable::kMinimalResourceLimitExceeded;
+    return StayReason::kMinimalResourceLimitExceeded;
   }
   --size->second.size;
-  return Unremovable::kNoReason;
+  return StayReason::kNoReason;
 }
 
 void ScaleDownPlanner::KeepAtomicGroupsWhole(const View& view, std::vector<RemovableNode>& nodes) {
@@ -46,19 +46,19 @@ void ScaleDownPlanner::KeepAtomicGroupsWhole(const View& view, std::vector<Remov
     }
     if (registered != count) broken.insert(group);
   }
-  std::vector<RemovableNode> kept;
+  std::vector<RemovableNode> going;
   std::vector<RemovableNode> atomic;
   for (RemovableNode& node : nodes) {
     if (broken.contains(node.group)) {
-      Stays(node.node, Unremovable::kAtomicScaleDownFailed, "not every node of the group can go");
+      Stays(node.node, StayReason::kAtomicScaleDownFailed, "not every node of the group can go");
     } else if (GroupOptions(node.group).zero_or_max_node_scaling) {
       atomic.push_back(std::move(node));
     } else {
-      kept.push_back(std::move(node));
+      going.push_back(std::move(node));
     }
   }
-  std::ranges::move(atomic, std::back_inserter(kept));
-  nodes = std::move(kept);
+  std::ranges::move(atomic, std::back_inserter(going));
+  nodes = std::move(going);
 }
 
 // A processor has the last word on the set; what it forgets to mention stays.
@@ -74,7 +74,7 @@ void ScaleDownPlanner::AskProcessor(const View& view, std::vector<RemovableNode>
     for (const RemovableNode& node : whole) split.remove.push_back(node.node);
     for (const Set::Due& node : due) {
       if (std::ranges::find(split.remove, node.node) == split.remove.end())
-        split.keep.push_back({.node = node.node, .reason = Unremovable::kAtomicScaleDownFailed});
+        split.keep.push_back({.node = node.node, .reason = StayReason::kAtomicScaleDownFailed});
     }
     return split;
   };
@@ -86,14 +86,14 @@ void ScaleDownPlanner::AskProcessor(const View& view, std::vector<RemovableNode>
   if (split.ok()) remove.insert(split->remove.begin(), split->remove.end());
   std::erase_if(nodes, [&](const RemovableNode& node) {
     if (remove.contains(node.node)) return false;
-    Set::Kept kept{.node = node.node, .reason = Unremovable::kUnexpectedError};
+    Set::Staying stays{.node = node.node, .reason = StayReason::kUnexpectedError};
     if (!split.ok()) {
-      kept.detail = split.status().message();
+      stays.detail = split.status().message();
     } else {
-      const auto told = std::ranges::find(split->keep, node.node, &Set::Kept::node);
-      if (told != split->keep.end()) kept = *told;
+      const auto told = std::ranges::find(split->keep, node.node, &Set::Staying::node);
+      if (told != split->keep.end()) stays = *told;
     }
-    Stays(kept.node, kept.reason, kept.detail);
+    Stays(stays.node, stays.reason, stays.detail);
     return true;
   });
 }
@@ -124,15 +124,15 @@ NodesToDelete ScaleDownPlanner::Choose(const View& view) {
   for (const bool drained : {false, true}) {
     for (auto& [name, entry] : unneeded_) {
       if (entry.drained != drained) continue;
-      const Unremovable reason = MayGo(view, entry, minima, sizes);
-      if (reason != Unremovable::kNoReason) {
+      const StayReason reason = MayGo(view, entry, minima, sizes);
+      if (reason != StayReason::kNoReason) {
         report::StayingNode staying{.node = name, .reason = reason};
         staying.group = entry.removable.group;
         staying.waited = view.now - entry.since;
         staying.wait = entry.threshold;
         if (const auto size = sizes.find(staying.group); size != sizes.end())
           staying.group_size = size->second.size - view.deleting.InGroup(staying.group);
-        Keep(parts_.world.snapshot().FindNode(name), std::move(staying));
+        AddStaying(parts_.world.snapshot().FindNode(name), std::move(staying));
       } else {
         (!drained                ? empty
          : entry.removable.risky ? risky
@@ -153,7 +153,7 @@ NodesToDelete ScaleDownPlanner::Choose(const View& view) {
   NodesToDelete result;
   for (RemovableNode& node : chosen) {
     if (!node.on_completion.empty()) {
-      Stays(node.node, Unremovable::kBlockedByOnCompletionPod,
+      Stays(node.node, StayReason::kBlockedByOnCompletionPod,
             "waiting for pods to end by themselves");
       continue;
     }

@@ -7,7 +7,7 @@
 
 namespace coppice::autoscale {
 
-using report::Unremovable;
+using report::StayReason;
 
 namespace {
 
@@ -79,14 +79,14 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
   result.staying.node = of.node->metadata.name;
   cluster::Snapshot& snapshot = parts_.world.snapshot();
   if (!snapshot.IsLive(of.index)) {
-    result.staying.reason = Unremovable::kNoNodeInfo;
+    result.staying.reason = StayReason::kNoNodeInfo;
     return result;
   }
   parts_.world.PodsInOrder(of.index, pods_);
   drain::IndexesToMove move =
       judged_.Sort(parts_.world, pods_, {view.budgets, view.controllers, view.now});
   if (move.blocking != cluster::kNone) {
-    result.staying.reason = Unremovable::kBlockedByPod;
+    result.staying.reason = StayReason::kBlockedByPod;
     result.staying.blocking_pod = parts_.world.EntryOf(move.blocking)->pod;
     result.staying.blocking_reason = ToString(move.blocked_by.reason);
     result.staying.detail = move.blocked_by.text;
@@ -100,7 +100,7 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
   // In a full cluster most nodes fail at their first pod: then nothing has to be moved to find out.
   if (!tpus && parts_.options.explain_checks >= 0 &&
       placer_.WouldStopAtOnce(moving.pods, {.allowed = &destinations, .except = of.index})) {
-    result.staying.reason = Unremovable::kNoPlaceToMovePods;
+    result.staying.reason = StayReason::kNoPlaceToMovePods;
     result.staying.stuck_pod = parts_.world.EntryOf(moving.objects.front())->pod;
     return result;
   }
@@ -111,7 +111,7 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
       tpus_.Forget(moving.pods, snapshot, object_of);
     }
     if (!FindPlaces(of.index, moving, destinations, result)) {
-      result.staying.reason = Unremovable::kNoPlaceToMovePods;
+      result.staying.reason = StayReason::kNoPlaceToMovePods;
       return result;
     }
     fork.Commit();  // later candidates see the moved pods and the missing node

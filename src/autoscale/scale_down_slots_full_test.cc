@@ -68,7 +68,7 @@ TEST_F(ScaleDownSlotsTest, TheSetProcessorHasTheLastWordAndItsReasonIsTold) {
       Split split = standard(nodes);
       EXPECT_EQ(split.remove.size(), nodes.size());
       std::erase(split.remove, "web-1");
-      split.keep.push_back({"web-1", report::Unremovable::kNotUnderutilized, "we like it"});
+      split.keep.push_back({"web-1", report::StayReason::kNotUnderutilized, "we like it"});
       return split;
     }
   };
@@ -82,7 +82,7 @@ TEST_F(ScaleDownSlotsTest, TheSetProcessorHasTheLastWordAndItsReasonIsTold) {
   const auto stays =
       std::ranges::find(pass->scale_down.staying, "web-1", &report::StayingNode::node);
   ASSERT_NE(stays, pass->scale_down.staying.end());
-  EXPECT_EQ(stays->reason, report::Unremovable::kNotUnderutilized);
+  EXPECT_EQ(stays->reason, report::StayReason::kNotUnderutilized);
   EXPECT_EQ(stays->detail, "we like it");
 }
 

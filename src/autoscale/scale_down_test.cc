@@ -33,11 +33,11 @@ class ScaleDownTest : public PlainEngineRig {
     node.spec.taints = {{.key = std::string(taint), .value = std::to_string(at), .effect = "x"}};
     world_.UpsertNode(std::make_shared<const model::Node>(std::move(node)));
   }
-  static report::Unremovable ReasonFor(const report::PassReport& report, const std::string& node) {
+  static report::StayReason ReasonFor(const report::PassReport& report, const std::string& node) {
     for (const auto& staying : report.scale_down.staying) {
       if (staying.node == node) return staying.reason;
     }
-    return report::Unremovable::kNoReason;
+    return report::StayReason::kNoReason;
   }
   void MakeAtomic(const std::string& group) {
     groups_.Change(group, [](cloud::FakeNodeGroups::Group& g) {
@@ -79,7 +79,7 @@ TEST_F(ScaleDownTest, AnAtomicGroupStaysIfOneOfItIsNeeded) {
   Pass();
   const auto report = PassAfter(minutes(2));
   EXPECT_THAT(Removed(*report), IsEmpty());
-  EXPECT_EQ(ReasonFor(*report, "whole-1"), report::Unremovable::kAtomicScaleDownFailed);
+  EXPECT_EQ(ReasonFor(*report, "whole-1"), report::StayReason::kAtomicScaleDownFailed);
 }
 
 // ---- Marks on nodes.
@@ -92,9 +92,8 @@ TEST_F(ScaleDownTest, AMarkOfADeletionCountsForFiveMinutesAndNotForMore) {
   Pass();  // takes away marks of a process before
   Taint("web-1", kToBeDeletedTaint, clock_.Now());
   EXPECT_EQ(ReasonFor(*PassAfter(minutes(5) - seconds(1)), "web-1"),
-            report::Unremovable::kCurrentlyBeingDeleted);
-  EXPECT_NE(ReasonFor(*PassAfter(seconds(1)), "web-1"),
-            report::Unremovable::kCurrentlyBeingDeleted);
+            report::StayReason::kCurrentlyBeingDeleted);
+  EXPECT_NE(ReasonFor(*PassAfter(seconds(1)), "web-1"), report::StayReason::kCurrentlyBeingDeleted);
 }
 
 TEST_F(ScaleDownTest, TimersOfAProcessBeforeUsGoOnWithinTheTimeToLive) {
@@ -136,12 +135,12 @@ TEST_F(ScaleDownTest, RoomElsewhereIsLookedForAgainAfterAMinute) {
   AddPod("small", "cpu", 1, "web-1");
   AddPod("large", "cpu", 4, "web-2");
   Start({"--scale-down-unneeded-time=10m"});
-  EXPECT_EQ(ReasonFor(*Pass(), "web-1"), report::Unremovable::kNoPlaceToMovePods);
+  EXPECT_EQ(ReasonFor(*Pass(), "web-1"), report::StayReason::kNoPlaceToMovePods);
   world_.DeletePod("default", "large");
   EXPECT_EQ(ReasonFor(*PassAfter(minutes(1) - seconds(1)), "web-1"),
-            report::Unremovable::kRecentlyUnremovable);
+            report::StayReason::kRecentlyUnremovable);
   const auto report = PassAfter(seconds(1));
-  EXPECT_NE(ReasonFor(*report, "web-1"), report::Unremovable::kRecentlyUnremovable);
+  EXPECT_NE(ReasonFor(*report, "web-1"), report::StayReason::kRecentlyUnremovable);
 }
 
 }  // namespace

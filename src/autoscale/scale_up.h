@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "autoscale/cluster_state.h"
+#include "autoscale/group_states.h"
 #include "autoscale/one_at_a_time.h"
 #include "autoscale/options.h"
 #include "autoscale/processors.h"
@@ -63,11 +63,11 @@ class ScaleUpPlanner {
     const Options& options;
     cloud::NodeGroups& groups;
     const Templates& templates;
-    const ClusterState& state;
+    const GroupStates& state;
     fit::Search& search;
     expand::Chain& expanders;
     const Clock& clock;
-    ClusterState::OptionsOf options_of;
+    GroupStates::OptionsOf options_of;
     bool first_of_tie;  // replays take the first of several equally good options
     // For expanders that ask another process. Null: they are waited for.
     expand::Elsewhere elsewhere;

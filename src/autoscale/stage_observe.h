@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "autoscale/cluster_state.h"
+#include "autoscale/group_states.h"
 #include "autoscale/node_list.h"
 #include "autoscale/orders.h"
 #include "autoscale/owners.h"
@@ -40,7 +40,7 @@ class ObserveStage {
     Owners& owners;
     Orders& orders;
     Templates& templates;
-    ClusterState& state;
+    GroupStates& state;
     StandStill& still;
     const ViewAge& view;
   };

@@ -21,7 +21,7 @@ class RepairStage {
     const StageParts& shared;
     const NodeList& nodes;
     const Owners& owners;
-    ClusterState& state;
+    GroupStates& state;
     ScaleDownPlanner& down;  // whose timers go on, or start anew
     Actuator& actuator;
     Buyer& buyer;

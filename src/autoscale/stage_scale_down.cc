@@ -36,7 +36,7 @@ Result<std::vector<uint32_t>> PlacesOf(const Result<std::vector<std::string>>& n
 void ScaleDownStage::HoldInCooldown(Pass& pass) {
   const Cooldowns::Wait longest = parts_.cooldowns.Longest({pass.now, "pending pods are new"});
   if (!parts_.planner.Unneeded().empty()) pass.wake.At(longest.until, "the cool-down ends");
-  parts_.planner.HoldUnneeded(longest.why, longest.until - pass.now, pass.now);
+  parts_.planner.UnneededStay(longest.why, longest.until - pass.now, pass.now);
 }
 
 void ScaleDownStage::HoldCropped(const std::vector<NodeAndGroup>& wanted,
@@ -49,10 +49,10 @@ void ScaleDownStage::HoldCropped(const std::vector<NodeAndGroup>& wanted,
   }
   for (const auto& [node, group] : wanted) {
     if (going.contains(node)) continue;
-    parts_.planner.Holds({.node = node,
-                          .reason = report::Unremovable::kNextPass,
-                          .detail = "as many nodes as may go at once are going",
-                          .group = group});
+    parts_.planner.StaysUntold({.node = node,
+                                .reason = report::StayReason::kNextPass,
+                                .detail = "as many nodes as may go at once are going",
+                                .group = group});
   }
 }
 
@@ -81,10 +81,10 @@ void ScaleDownStage::RemoveUnneededGroups(Pass& pass) {
 void ScaleDownStage::Choose(const ScaleDownPlanner::View& view, Plan& plan) {
   NodesToDelete nodes = parts_.planner.Choose(view);
   for (const RemovableNode& shown : parts_.actuator.LeaveOutShown(nodes)) {
-    parts_.planner.Holds({.node = shown.node,
-                          .reason = report::Unremovable::kNextPass,
-                          .detail = "a dry run, and its removal has been shown",
-                          .group = shown.group});
+    parts_.planner.StaysUntold({.node = shown.node,
+                                .reason = report::StayReason::kNextPass,
+                                .detail = "a dry run, and its removal has been shown",
+                                .group = shown.group});
   }
   std::vector<NodeAndGroup> wanted;
   for (const auto* list : {&nodes.empty, &nodes.drain}) {
@@ -101,7 +101,7 @@ void ScaleDownStage::Choose(const ScaleDownPlanner::View& view, Plan& plan) {
     return facts;
   };
   plan.deletions =
-      CropToBudgets(std::move(nodes), parts_.actuator.InProgress(), shared_.options, facts_of);
+      CropToLimits(std::move(nodes), parts_.actuator.InProgress(), shared_.options, facts_of);
   HoldCropped(wanted, plan.deletions);
   for (const bool drain : {false, true}) {
     for (const auto& batch : drain ? plan.deletions.drain : plan.deletions.empty) {
@@ -154,7 +154,7 @@ Task<void> ScaleDownStage::AskFuse(Pass& pass, Plan& plan, size_t nodes) {
   moment.stale = parts_.view.TooOld();
   moment.deleting = parts_.actuator.InProgress();
   moment.stays = [this](const std::string& node, std::string why) {
-    parts_.planner.Stays(node, report::Unremovable::kFused, std::move(why));
+    parts_.planner.Stays(node, report::StayReason::kFused, std::move(why));
   };
   co_await parts_.fuse.Crop(std::move(moment), plan.deletions);
 }

@@ -25,7 +25,7 @@ class ScaleDownStage {
     const StageParts& shared;
     ObserveStage& observe;
     const NodeList& nodes;
-    ClusterState& state;
+    GroupStates& state;
     ScaleDownPlanner& planner;
     RemovalFuse& fuse;
     Actuator& actuator;

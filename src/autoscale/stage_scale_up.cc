@@ -9,7 +9,7 @@ namespace coppice::autoscale {
 
 void ScaleUpStage::AddUpcoming(Pass& pass, Outcome& outcome) {
   std::set<std::string> replaced;
-  for (const ClusterState::Upcoming& group : parts_.state.UpcomingNodes(pass.now)) {
+  for (const GroupStates::Upcoming& group : parts_.state.UpcomingNodes(pass.now)) {
     pass.report->upcoming[group.group] = group.count;
     replaced.insert(group.replaced.begin(), group.replaced.end());
     const TemplatePtr node_template = parts_.templates.Find(group.group);

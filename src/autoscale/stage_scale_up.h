@@ -26,7 +26,7 @@ class ScaleUpStage {
     const StageParts& shared;
     ObserveStage& observe;
     const NodeList& nodes;
-    const ClusterState& state;
+    const GroupStates& state;
     const Templates& templates;
     fit::Search& search;
     ScaleUpPlanner& planner;

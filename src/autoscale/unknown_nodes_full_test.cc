@@ -31,9 +31,9 @@ TEST_F(UnknownNodesTest, ANodeWhoseGroupIsNotKnownIsNotRemovedUntilItIs) {
     const auto report = Pass();
     EXPECT_EQ(report->error, "");
     EXPECT_NE(report->scale_down.result, report::ScaleDownResult::kNodeDeleteStarted);
-    ASSERT_EQ(report->scale_down.held.size(), 1u);
-    EXPECT_EQ(report->scale_down.held[0].reason, report::Unremovable::kUnexpectedError);
-    EXPECT_THAT(report->scale_down.held[0].detail, HasSubstr("has not said yet"));
+    ASSERT_EQ(report->scale_down.staying_untold.size(), 1u);
+    EXPECT_EQ(report->scale_down.staying_untold[0].reason, report::StayReason::kUnexpectedError);
+    EXPECT_THAT(report->scale_down.staying_untold[0].detail, HasSubstr("has not said yet"));
     Later();
   }
   EXPECT_EQ(CallsOf("Delete"), 0u);

@@ -8,7 +8,7 @@
 namespace coppice::autoscale {
 namespace {
 
-using report::Unremovable;
+using report::StayReason;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
@@ -70,7 +70,7 @@ TEST_F(UnreadableEngineTest, APodThatCannotBeReadKeepsItsNodeUntilItCan) {
   EXPECT_EQ(blocked->error, "");
   const report::StayingNode* staying = Staying(*blocked, "web-1");
   ASSERT_NE(staying, nullptr);
-  EXPECT_EQ(staying->reason, Unremovable::kBlockedByPod);
+  EXPECT_EQ(staying->reason, StayReason::kBlockedByPod);
   EXPECT_EQ(staying->blocking_reason, "Unreadable");
   EXPECT_THAT(staying->detail, HasSubstr("spec.overhead[cpu]: odd"));
 
@@ -106,11 +106,11 @@ TEST_F(UnreadableEngineTest, ANodeThatCannotBeReadStaysAndTakesNoPod) {
   const auto report = TwoPasses();
   const report::StayingNode* odd = Staying(*report, "web-1");
   ASSERT_NE(odd, nullptr);
-  EXPECT_EQ(odd->reason, Unremovable::kUnexpectedError);
+  EXPECT_EQ(odd->reason, StayReason::kUnexpectedError);
   EXPECT_THAT(odd->detail, HasSubstr("cannot be read: spec.taints[0].timeAdded: odd"));
   const report::StayingNode* other = Staying(*report, "web-2");
   ASSERT_NE(other, nullptr);
-  EXPECT_EQ(other->reason, Unremovable::kNoPlaceToMovePods);
+  EXPECT_EQ(other->reason, StayReason::kNoPlaceToMovePods);
 
   SpoilNode("web-1", false);
   clock_.Set(clock_.Now() + minutes(10));

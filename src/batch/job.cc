@@ -31,7 +31,7 @@ std::string RevocableZoneOf(const model::ObjectMeta& meta) {
   return text && ParseGoBool(*text).value_or(false) ? "*" : "";
 }
 
-DisruptionBudget BudgetOf(const model::ObjectMeta& meta) {
+JobDisruptionBudget BudgetOf(const model::ObjectMeta& meta) {
   if (const std::string* text = meta.annotations.Find("volcano.sh/jdb-min-available")) {
     return {.min_available = *text};
   }

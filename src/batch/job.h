@@ -59,7 +59,7 @@ struct SubJob {
   }
 };
 
-struct DisruptionBudget {
+struct JobDisruptionBudget {
   std::string min_available;
   std::string max_unavailable;
 };
@@ -84,7 +84,7 @@ class Job {
   bool preemptable = false;
   std::string revocable_zone;
   std::string hold_value;  // what nodes that are held for it are marked with; set if any are held
-  DisruptionBudget budget;
+  JobDisruptionBudget budget;
 
   model::PodGroup group;  // status.phase and conditions are what the session makes of them
   model::PodGroupStatus old_status;

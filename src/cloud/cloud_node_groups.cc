@@ -12,12 +12,12 @@ namespace coppice::cloud {
 
 namespace {
 
-std::shared_ptr<const Snapshot> EmptySnapshot() {
-  auto snapshot = std::make_shared<Snapshot>();
-  snapshot->version = 1;  // 0 means "cannot say" to NodeGroups::Version
-  snapshot->by_name = std::make_shared<const Snapshot::GroupNames>();
-  snapshot->orphans = std::make_shared<const std::vector<Machine>>();
-  return snapshot;
+std::shared_ptr<const GroupsPicture> EmptyPicture() {
+  auto picture = std::make_shared<GroupsPicture>();
+  picture->version = 1;  // 0 means "cannot say" to NodeGroups::Version
+  picture->by_name = std::make_shared<const GroupsPicture::GroupNames>();
+  picture->orphans = std::make_shared<const std::vector<Machine>>();
+  return picture;
 }
 
 OrderBookOptions BookOptions(const CloudNodeGroupsOptions& options) {
@@ -48,16 +48,16 @@ bool IsHostNamePart(std::string_view name) {
          std::ranges::all_of(name, good);
 }
 
-Result<const GroupView*> FindGroup(const Snapshot& snapshot, std::string_view group) {
-  const GroupView* view = snapshot.Find(group);
+Result<const GroupView*> FindGroup(const GroupsPicture& picture, std::string_view group) {
+  const GroupView* view = picture.Find(group);
   if (view != nullptr) return view;
   return NotFound("no node group '" + std::string(group) + "' is configured");
 }
 
 // A read that only a list can answer.
-Result<const GroupView*> FindListed(const Snapshot& snapshot, std::string_view group) {
-  const GroupView* view = TRY(FindGroup(snapshot, group));
-  if (snapshot.refreshed) return view;
+Result<const GroupView*> FindListed(const GroupsPicture& picture, std::string_view group) {
+  const GroupView* view = TRY(FindGroup(picture, group));
+  if (picture.refreshed) return view;
   return Unavailable("group '" + std::string(group) +
                      "': the cloud has not been asked yet what exists; refresh first");
 }
@@ -105,7 +105,7 @@ CloudNodeGroups::Core::Core(const CloudNodeGroupsContext& context, CloudNodeGrou
       audit_(options_.audit ? options_.audit : AuditToLog(context.log)),
       metrics_(context.metrics, options_.metrics_prefix.empty() ? context.cloud.MetricPrefix()
                                                                 : options_.metrics_prefix),
-      published_(EmptySnapshot()),
+      published_(EmptyPicture()),
       book_({context.cloud, context.workers, context.clock, context.rng, context.log},
             BookOptions(options_), *this) {}
 
@@ -127,7 +127,7 @@ Result<std::unique_ptr<CloudNodeGroups>> CloudNodeGroups::Create(
   return std::unique_ptr<CloudNodeGroups>(new CloudNodeGroups(std::move(core)));
 }
 
-std::shared_ptr<const Snapshot> CloudNodeGroups::snapshot() const { return core_->snapshot(); }
+std::shared_ptr<const GroupsPicture> CloudNodeGroups::picture() const { return core_->picture(); }
 uint64_t CloudNodeGroups::Version() const { return core_->version(); }
 Status CloudNodeGroups::Reconfigure(std::vector<GroupConfig> groups) {
   return core_->Configure(std::move(groups));
@@ -135,20 +135,20 @@ Status CloudNodeGroups::Reconfigure(std::vector<GroupConfig> groups) {
 Status CloudNodeGroups::Drain(Deadline deadline) { return core_->Drain(deadline); }
 
 std::vector<GroupInfo> CloudNodeGroups::Groups() {
-  const auto now = snapshot();  // named: a loop over a temporary's member does not keep it alive
+  const auto now = picture();  // named: a loop over a temporary's member does not keep it alive
   std::vector<GroupInfo> all;
   for (const auto& group : now->groups) all.push_back(group->info);
   return all;
 }
 
 Result<std::optional<std::string>> CloudNodeGroups::GroupOf(const NodeRef& node) {
-  const auto now = snapshot();
+  const auto now = picture();
   const GroupView* group = now->FindByMachine(node.provider_id);
   return group == nullptr ? std::nullopt : std::optional(group->info.id);
 }
 
 Result<bool> CloudNodeGroups::HasInstance(const NodeRef& node) {
-  const auto now = snapshot();
+  const auto now = picture();
   if (const GroupView* group = now->FindByMachine(node.provider_id)) {
     // A machine on its way out is not in the target. If its Node went on counting, one that was
     // ordered meanwhile would seem to have come.
@@ -166,17 +166,17 @@ Result<bool> CloudNodeGroups::HasInstance(const NodeRef& node) {
 }
 
 Result<int> CloudNodeGroups::TargetSize(std::string_view group) {
-  const auto now = snapshot();
+  const auto now = picture();
   return TRY(FindListed(*now, group))->target_size;
 }
 
 Result<std::vector<Instance>> CloudNodeGroups::Instances(std::string_view group) {
-  const auto now = snapshot();
+  const auto now = picture();
   return TRY(FindListed(*now, group))->instances;
 }
 
 Result<std::shared_ptr<const model::Node>> CloudNodeGroups::Template(std::string_view group) {
-  const auto now = snapshot();
+  const auto now = picture();
   const GroupView* view = TRY(FindGroup(*now, group));
   if (view->node_template == nullptr) return view->template_status;
   return view->node_template;
@@ -184,7 +184,7 @@ Result<std::shared_ptr<const model::Node>> CloudNodeGroups::Template(std::string
 
 Result<std::optional<ScalingOptions>> CloudNodeGroups::Options(std::string_view group,
                                                                const ScalingOptions& defaults) {
-  const auto now = snapshot();
+  const auto now = picture();
   const GroupScalingOptions& own = TRY(FindGroup(*now, group))->config->options;
   if (own == GroupScalingOptions{}) return std::optional<ScalingOptions>();
   ScalingOptions all = defaults;
@@ -221,7 +221,7 @@ Status CloudNodeGroups::Cleanup() { return Status::Ok(); }
 std::string CloudNodeGroups::GpuLabel() { return core_->GpuLabel(); }
 
 std::vector<std::string> CloudNodeGroups::GpuTypes() {
-  const auto now = snapshot();
+  const auto now = picture();
   std::set<std::string> types;
   if (now->flavors != nullptr) {
     for (const auto& [name, flavor] : *now->flavors) {
@@ -234,13 +234,13 @@ std::vector<std::string> CloudNodeGroups::GpuTypes() {
 Result<double> CloudNodeGroups::NodePrice(const NodeRef& node,
                                           const std::map<std::string, std::string>& labels,
                                           TimePoint start, TimePoint end) {
-  const auto price = NodePricePerHour(*snapshot(), node, labels);
+  const auto price = NodePricePerHour(*picture(), node, labels);
   if (!price) return Unimplemented("no price is known for node '" + node.name + "'");
   return *price * Hours(start, end);
 }
 
 Result<double> CloudNodeGroups::PodPrice(const model::Pod& pod, TimePoint start, TimePoint end) {
-  const auto price = PodPricePerHour(*snapshot(), pod);
+  const auto price = PodPricePerHour(*picture(), pod);
   if (!price) {
     return Unimplemented("no price is known for pod '" + pod.metadata.namespace_ + "/" +
                          pod.metadata.name + "'");

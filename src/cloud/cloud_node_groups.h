@@ -4,8 +4,8 @@
 // has been ordered and not yet come. So it cannot drift, a restart works it out again from the
 // cloud's list, and an order that fails takes its share of the target with it.
 //
-// Reads are look-ups in an immutable snapshot. Mutations note their intent in the ledger (and
-// thereby in the snapshot) before the first call to the cloud, hand the calls to a bounded fan-out,
+// Reads are look-ups in an immutable picture. Mutations note their intent in the ledger (and
+// thereby in the picture) before the first call to the cloud, hand the calls to a bounded fan-out,
 // and wait until the client's deadline nears, or not even that long (answer_increase_after); what
 // is unanswered then goes on in the background. The cloud is never called with a lock held.
 //
@@ -26,8 +26,8 @@
 #include "base/rng.h"
 #include "cloud/audit.h"
 #include "cloud/cloud.h"
+#include "cloud/groups_picture.h"
 #include "cloud/node_groups.h"
-#include "cloud/snapshot.h"
 
 namespace coppice::cloud {
 
@@ -81,7 +81,7 @@ class CloudNodeGroups final : public NodeGroups {
   ~CloudNodeGroups() override;
 
   // The picture that all reads are answered from. Lock-free.
-  std::shared_ptr<const Snapshot> snapshot() const;
+  std::shared_ptr<const GroupsPicture> picture() const;
 
   // Replaces the groups. A bad list changes nothing. Machines of a group that is no longer
   // configured become orphans, reported until it is configured again or they are gone.

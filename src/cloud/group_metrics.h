@@ -12,7 +12,7 @@
 
 #include "base/metrics.h"
 #include "base/status.h"
-#include "cloud/snapshot.h"
+#include "cloud/groups_picture.h"
 
 namespace coppice::cloud {
 

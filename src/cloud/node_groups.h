@@ -3,7 +3,7 @@
 //
 // Implemented over any Cloud by CloudNodeGroups, over somebody else's externalgrpc provider by
 // plugins/node_groups/externalgrpc, and by FakeNodeGroups for tests. Reads are look-ups in an
-// immutable snapshot that Refresh replaces: any thread, no network, no waiting, for the thread that
+// immutable picture that Refresh replaces: any thread, no network, no waiting, for the thread that
 // decides reads here and renews the lease besides. What a read cannot answer yet it says (with
 // kUnavailable), and the next Refresh asks it. Refresh, LearnPrices and the changes may take until
 // their deadline: they are for workers. test/conformance/node_groups_suite.h holds every
@@ -148,7 +148,7 @@ class NodeGroups {
   // does not list the machines of all its nodes asks about the others there. Does not wait. Most
   // need not know, and do not even look.
   virtual void TellNodes(const EachNode&) {}
-  // Asks the cloud what exists and swaps the snapshot.
+  // Asks the cloud what exists and swaps the picture.
   virtual Status Refresh(Deadline deadline) = 0;
   virtual Status Cleanup() = 0;
 

@@ -1,8 +1,8 @@
 // The state behind CloudNodeGroups, shared with the work that it has in the background. Private to
 // cloud_node_groups.cc and the node_groups_*.cc files.
 //
-// Machines and orders are the OrderBook's; here are the groups, and the snapshot that is shown. The
-// book's lock guards everything but the published snapshot (Extra, OwnsId and GpuLabel of the cloud
+// Machines and orders are the OrderBook's; here are the groups, and the picture that is shown. The
+// book's lock guards everything but the published picture (Extra, OwnsId and GpuLabel of the cloud
 // are asked with it held: they only look at what they are given).
 
 #pragma once
@@ -30,7 +30,7 @@ class CloudNodeGroups::Core final : public OrderBook::Owner {
                                     CloudNodeGroupsOptions options);
   Core(const CloudNodeGroupsContext& context, CloudNodeGroupsOptions options);
 
-  std::shared_ptr<const Snapshot> snapshot() const { return published_.Load(); }
+  std::shared_ptr<const GroupsPicture> picture() const { return published_.Load(); }
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
   std::string GpuLabel() const { return cloud_.GpuLabel(); }
   bool HadMachine(std::string_view id);  // a group of ours, and it is gone
@@ -76,7 +76,7 @@ class CloudNodeGroups::Core final : public OrderBook::Owner {
                       std::vector<IdIndex::Change>& changes);
   void PublishTouched();
   void PublishAll();
-  void Publish(std::shared_ptr<Snapshot> next, bool changed);
+  void Publish(std::shared_ptr<GroupsPicture> next, bool changed);
 
   // Scaling.
   Result<const Configured*> MutableGroup(std::string_view group) const;  // lock held
@@ -92,7 +92,7 @@ class CloudNodeGroups::Core final : public OrderBook::Owner {
   const AuditSink audit_;
   GroupMetrics metrics_;
 
-  Published<Snapshot> published_;
+  Published<GroupsPicture> published_;
   std::atomic<uint64_t> version_{0};
 
   OrderBook book_;

@@ -1,4 +1,4 @@
-// How CloudNodeGroups turns its ledger into the snapshot that reads are answered from.
+// How CloudNodeGroups turns its ledger into the picture that reads are answered from.
 
 #include <algorithm>
 #include <iterator>
@@ -58,7 +58,7 @@ void CloudNodeGroups::Core::Compare(const GroupView* before, const GroupView& af
 
 void CloudNodeGroups::Core::PublishTouched() {
   const auto before = published_.Load();
-  auto next = std::make_shared<Snapshot>(*before);
+  auto next = std::make_shared<GroupsPicture>(*before);
   std::vector<IdIndex::Change> changes;
   bool changed = false;
   for (const std::string& name : touched_) {
@@ -80,10 +80,10 @@ void CloudNodeGroups::Core::PublishTouched() {
 
 void CloudNodeGroups::Core::PublishAll() {
   const auto before = published_.Load();
-  auto next = std::make_shared<Snapshot>();
+  auto next = std::make_shared<GroupsPicture>();
   bool changed = before->flavors != flavors_ || before->refreshed != book_.listed();
   bool regrouped = before->groups.size() != groups_.size();
-  auto names = std::make_shared<Snapshot::GroupNames>();
+  auto names = std::make_shared<GroupsPicture::GroupNames>();
   std::vector<IdIndex::Change> changes;
   size_t machines = 0;
   for (size_t i = 0; i < groups_.size(); ++i) {
@@ -128,7 +128,7 @@ void CloudNodeGroups::Core::PublishAll() {
 }
 
 // An unchanged picture keeps its number, so that whoever has serialised it need not do so again.
-void CloudNodeGroups::Core::Publish(std::shared_ptr<Snapshot> next, bool changed) {
+void CloudNodeGroups::Core::Publish(std::shared_ptr<GroupsPicture> next, bool changed) {
   next->version = published_.Load()->version + (changed ? 1 : 0);
   const uint64_t version = next->version;
   published_.Store(std::move(next));

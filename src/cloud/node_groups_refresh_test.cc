@@ -93,9 +93,9 @@ TEST_F(CloudNodeGroupsTest, AfterARestartEveryMachineIsInAGroupOrAnOrphan) {
   Restart();
   EXPECT_EQ(Target("web"), 2);
   EXPECT_EQ(Target("batch"), 1);
-  const auto snapshot = groups->snapshot();
-  ASSERT_THAT(*snapshot->orphans, SizeIs(1));
-  EXPECT_EQ(snapshot->orphans->front().id, lost_group);
+  const auto picture = groups->picture();
+  ASSERT_THAT(*picture->orphans, SizeIs(1));
+  EXPECT_EQ(picture->orphans->front().id, lost_group);
   EXPECT_THAT(metrics.Render(), HasSubstr("coppice_provider_orphan_machines 1"));
 }
 
@@ -109,7 +109,7 @@ TEST_F(CloudNodeGroupsTest, GroupsCanBeAddedChangedAndRemoved) {
   EXPECT_EQ(groups->Groups()[1].max_size, 30);
   EXPECT_EQ(groups->TargetSize("web").code(), Code::kNotFound);
   EXPECT_EQ(MUST(groups->GroupOf(nodes[0])), std::nullopt);
-  EXPECT_THAT(*groups->snapshot()->orphans, SizeIs(2));
+  EXPECT_THAT(*groups->picture()->orphans, SizeIs(2));
   EXPECT_OK(groups->Increase("new", 1, Soon()));
   EXPECT_THAT(metrics.Render(), testing::Not(HasSubstr("target_size{node_group=\"web\"}")));
 
@@ -121,7 +121,7 @@ TEST_F(CloudNodeGroupsTest, GroupsCanBeAddedChangedAndRemoved) {
   ASSERT_OK(groups->Reconfigure(back));
   EXPECT_EQ(Target("web"), 2);
   EXPECT_EQ(MUST(groups->GroupOf(nodes[0])), "web");
-  EXPECT_THAT(*groups->snapshot()->orphans, SizeIs(1));
+  EXPECT_THAT(*groups->picture()->orphans, SizeIs(1));
 }
 
 TEST_F(CloudNodeGroupsTest, AMistakeInTheGroupsGetsASentenceEach) {
@@ -138,13 +138,13 @@ TEST_F(CloudNodeGroupsTest, AnUnchangedPictureKeepsItsVersion) {
   ASSERT_OK(groups->Increase("web", 2, Soon()));
   Pass(minutes(1));
   const uint64_t version = groups->Version();
-  const auto before = groups->snapshot();
+  const auto before = groups->picture();
   Pass(seconds(10));
   EXPECT_EQ(groups->Version(), version);
-  EXPECT_GT(groups->snapshot()->refreshed_at, before->refreshed_at);
+  EXPECT_GT(groups->picture()->refreshed_at, before->refreshed_at);
   ASSERT_OK(groups->Increase("web", 1, Soon()));
   EXPECT_GT(groups->Version(), version);
-  const auto after = groups->snapshot();
+  const auto after = groups->picture();
   EXPECT_GT(after->Find("web")->version, before->Find("web")->version);
   EXPECT_EQ(after->Find("batch"), before->Find("batch"));  // shared
 }

@@ -26,33 +26,33 @@ std::optional<double> ShareOf(const Flavor& flavor, const model::PodRequests& wa
 
 }  // namespace
 
-std::optional<double> NodePricePerHour(const Snapshot& snapshot, const NodeRef& node,
+std::optional<double> NodePricePerHour(const GroupsPicture& picture, const NodeRef& node,
                                        const std::map<std::string, std::string>& labels) {
-  if (const GroupView* group = snapshot.FindByMachine(node.provider_id))
+  if (const GroupView* group = picture.FindByMachine(node.provider_id))
     return group->price_per_hour;
   for (const char* key : {"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"}) {
     const auto label = labels.find(key);
     if (label == labels.end()) continue;
     // A group's own price before the flavor's list price.
-    for (const auto& group : snapshot.groups) {
+    for (const auto& group : picture.groups) {
       if (group->config->flavor == label->second && group->price_per_hour) {
         return group->price_per_hour;
       }
     }
-    if (snapshot.flavors == nullptr) continue;
-    const auto flavor = snapshot.flavors->find(label->second);
-    if (flavor != snapshot.flavors->end()) return flavor->second.price_per_hour;
+    if (picture.flavors == nullptr) continue;
+    const auto flavor = picture.flavors->find(label->second);
+    if (flavor != picture.flavors->end()) return flavor->second.price_per_hour;
   }
   return std::nullopt;
 }
 
-std::optional<double> PodPricePerHour(const Snapshot& snapshot, const model::Pod& pod) {
-  if (snapshot.flavors == nullptr) return std::nullopt;
+std::optional<double> PodPricePerHour(const GroupsPicture& picture, const model::Pod& pod) {
+  if (picture.flavors == nullptr) return std::nullopt;
   const model::PodRequests wanted = model::IncomingRequests(pod);
   std::optional<double> cheapest;
-  for (const auto& group : snapshot.groups) {
-    const auto flavor = snapshot.flavors->find(group->config->flavor);
-    if (flavor == snapshot.flavors->end() || !group->price_per_hour) continue;
+  for (const auto& group : picture.groups) {
+    const auto flavor = picture.flavors->find(group->config->flavor);
+    if (flavor == picture.flavors->end() || !group->price_per_hour) continue;
     const auto share = ShareOf(flavor->second, wanted);
     if (!share) continue;
     const double price = *share * *group->price_per_hour;

@@ -1,4 +1,4 @@
-// Prices from what the flavors cost. Pure functions over a snapshot; in the cloud's currency.
+// Prices from what the flavors cost. Pure functions over a picture; in the cloud's currency.
 
 #pragma once
 
@@ -6,20 +6,20 @@
 #include <optional>
 #include <string>
 
+#include "cloud/groups_picture.h"
 #include "cloud/node_groups.h"
-#include "cloud/snapshot.h"
 #include "model/pod.h"
 
 namespace coppice::cloud {
 
 // Per hour: the group's own price or its flavor's. A node that is no machine of ours (the
 // autoscaler asks for templates too) is priced by its instance-type label. nullopt: not known.
-std::optional<double> NodePricePerHour(const Snapshot& snapshot, const NodeRef& node,
+std::optional<double> NodePricePerHour(const GroupsPicture& picture, const NodeRef& node,
                                        const std::map<std::string, std::string>& labels);
 
 // Per hour: the part of a machine that the pod would fill, on the cheapest of the groups that could
 // hold it. nullopt: no group that could has a price.
-std::optional<double> PodPricePerHour(const Snapshot& snapshot, const model::Pod& pod);
+std::optional<double> PodPricePerHour(const GroupsPicture& picture, const model::Pod& pod);
 
 double Hours(TimePoint start, TimePoint end);  // 0 if the end is before the start
 

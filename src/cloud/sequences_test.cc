@@ -316,13 +316,13 @@ class Sequence {
 
   void CheckOrphans(const std::string& group) {
     std::set<std::string> orphans;
-    const auto snapshot = groups_->snapshot();
-    for (const Machine& machine : *snapshot->orphans) orphans.insert(machine.id);
+    const auto picture = groups_->picture();
+    for (const Machine& machine : *picture->orphans) orphans.insert(machine.id);
     for (const FakeCloud::Entry& entry : cloud_.everything()) {
       const auto tag = entry.machine.tags.find(kGroupTag);
       if (entry.deleted_at || tag == entry.machine.tags.end() || tag->second != group) continue;
       if (foreign_.contains(entry.machine.id)) continue;
-      if (snapshot->refreshed_at < entry.created_at + kLag) continue;  // may be an order still
+      if (picture->refreshed_at < entry.created_at + kLag) continue;  // may be an order still
       if (!orphans.contains(entry.machine.id)) Wrong(entry.machine.id + " is no orphan");
     }
   }

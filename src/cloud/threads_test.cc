@@ -75,11 +75,11 @@ TEST(ThreadsTest, SixteenThreadsMixReadsRefreshesAndMutations) {
     }
   };
   const auto read = [&](SeededRng& own, const std::string& group) {
-    const auto snapshot = groups->snapshot();
-    const GroupView* view = snapshot->Find(group);
+    const auto picture = groups->picture();
+    const GroupView* view = picture->Find(group);
     EXPECT_LE(view->target_size, 40);
     for (const Instance& instance : view->instances) {
-      EXPECT_EQ(snapshot->FindByMachine(instance.id), view);
+      EXPECT_EQ(picture->FindByMachine(instance.id), view);
     }
     (void)MUST(groups->TargetSize(group));
     (void)MUST(groups->GroupOf({stranger, "x"}));
@@ -119,7 +119,7 @@ TEST(ThreadsTest, SixteenThreadsMixReadsRefreshesAndMutations) {
   ASSERT_OK(groups->Drain(Deadline::In(clock, seconds(10))));
   ASSERT_OK(groups->Refresh(Deadline::Never()));
   size_t current = 0;
-  const auto last = groups->snapshot();
+  const auto last = groups->picture();
   for (const auto& view : last->groups) {
     current += static_cast<size_t>(view->current_size);
   }

@@ -154,13 +154,13 @@ Status Provider::State::OpenHttp() {
 
 Status Provider::State::Ready() const {
   if (stopping) return Unavailable("the provider is stopping");
-  const auto snapshot = groups->snapshot();
+  const auto picture = groups->picture();
   const auto why = [this]() -> std::string {
     const std::lock_guard lock(mutex);
     return refresh_error.empty() ? "" : ": " + refresh_error;
   };
-  if (!snapshot->refreshed) return Unavailable("the cloud has not been listed yet" + why());
-  const Duration age = context.clock.Now() - snapshot->refreshed_at;
+  if (!picture->refreshed) return Unavailable("the cloud has not been listed yet" + why());
+  const Duration age = context.clock.Now() - picture->refreshed_at;
   if (age > options.fresh_for)
     return Unavailable("the cloud was last listed " + Seconds(age) + " ago" + why());
   return Status::Ok();
@@ -177,8 +177,8 @@ void Provider::State::Refresh() {
 
 void Provider::State::RefreshIfNobodyElseDoes() {
   const TimePoint now = context.clock.Now();
-  const auto snapshot = groups->snapshot();
-  const bool stale = !snapshot->refreshed || now - snapshot->refreshed_at >= options.refresh_every;
+  const auto picture = groups->picture();
+  const bool stale = !picture->refreshed || now - picture->refreshed_at >= options.refresh_every;
   if (!stale || now < next_refresh || refreshing.exchange(true)) return;
   next_refresh = now + std::chrono::seconds(5);  // after a failure; a success makes it not stale
   const Status queued = call_workers->Submit([this] {

@@ -199,7 +199,7 @@ class Engine::Body {
         if (misses != misses_.end()) pod.misses = misses->second;
       }
     }
-    report.kept = disruptor_.kept();
+    report.staying = disruptor_.staying();
     report.disruption_at = disruptor_.last_round();
     if (disruptor_.validating()) report.commands.push_back(*disruptor_.validating());
     for (report::DisruptionCommand& command : queue_.Commands())

@@ -141,31 +141,31 @@ std::string Sentence(const model::Verdict& verdict) {
 
 std::string Sentence(const StayingNode& node) {
   switch (node.reason) {
-    case Unremovable::kNoReason:
+    case StayReason::kNoReason:
       break;
-    case Unremovable::kScaleDownDisabledAnnotation:
+    case StayReason::kScaleDownDisabledAnnotation:
       return "its annotation says that it is not to be removed";
-    case Unremovable::kScaleDownUnreadyDisabled:
+    case StayReason::kScaleDownUnreadyDisabled:
       return "unready nodes are not removed (--scale-down-unready-enabled=false)";
-    case Unremovable::kNotAutoscaled:
+    case StayReason::kNotAutoscaled:
       return "belongs to no node group";
-    case Unremovable::kNotUnneededLongEnough:
+    case StayReason::kNotUnneededLongEnough:
       return "unneeded for " + Rounded(node.waited) + " of " + Rounded(node.wait);
-    case Unremovable::kNotUnreadyLongEnough:
+    case StayReason::kNotUnreadyLongEnough:
       return "unready and unneeded for " + Rounded(node.waited) + " of " + Rounded(node.wait);
-    case Unremovable::kNodeGroupMinSizeReached:
+    case StayReason::kNodeGroupMinSizeReached:
       return "its group " + node.group + " is at its minimum (" + std::to_string(node.group_size) +
              " nodes)";
-    case Unremovable::kMinimalResourceLimitExceeded:
+    case StayReason::kMinimalResourceLimitExceeded:
       return "without it the cluster would be below its minimum of cores or memory";
-    case Unremovable::kCurrentlyBeingDeleted:
+    case StayReason::kCurrentlyBeingDeleted:
       if (!node.detail.empty()) return "is taken down by another engine (" + node.detail + ")";
       return "is being deleted";
-    case Unremovable::kNotUnderutilized:
+    case StayReason::kNotUnderutilized:
       if (!node.utilization) break;
       return node.utilization->resource + " utilization " + Number(node.utilization->value) +
              " > " + Number(node.threshold);
-    case Unremovable::kNoPlaceToMovePods: {
+    case StayReason::kNoPlaceToMovePods: {
       if (!node.stuck_pod) return "its pods find no place elsewhere";
       std::string text = "no other node takes pod " + NameOf(*node.stuck_pod);
       std::vector<std::string> reasons;
@@ -173,26 +173,26 @@ std::string Sentence(const StayingNode& node) {
         reasons.push_back(std::to_string(count) + " " + reason);
       return reasons.empty() ? text : text + ": " + Join(reasons, ", ");
     }
-    case Unremovable::kBlockedByPod: {
+    case StayReason::kBlockedByPod: {
       std::string text = "blocked by pod " + (node.blocking_pod ? NameOf(*node.blocking_pod) : "?");
       return text + " (" + node.blocking_reason + ")" +
              (node.detail.empty() ? "" : ": " + node.detail);
     }
-    case Unremovable::kRecentlyUnremovable:
+    case StayReason::kRecentlyUnremovable:
       return std::string(ToString(node.earlier)) + " " + Rounded(node.ago) + " ago" +
              (node.stuck_pod ? ", because of pod " + NameOf(*node.stuck_pod) : "") +
              (node.detail.empty() ? "" : ": " + node.detail);
-    case Unremovable::kGroupDelayed:
+    case StayReason::kGroupDelayed:
       return "its group " + node.group + " was changed a short while ago";
-    case Unremovable::kCooldown:
+    case StayReason::kCooldown:
       return "unneeded for " + Rounded(node.waited) + "; nothing is removed " + node.detail +
              " for another " + Rounded(node.wait);
-    case Unremovable::kAtomicScaleDownFailed:
-    case Unremovable::kUnexpectedError:
-    case Unremovable::kNoNodeInfo:
-    case Unremovable::kBlockedByOnCompletionPod:
-    case Unremovable::kFused:
-    case Unremovable::kNextPass:
+    case StayReason::kAtomicScaleDownFailed:
+    case StayReason::kUnexpectedError:
+    case StayReason::kNoNodeInfo:
+    case StayReason::kBlockedByOnCompletionPod:
+    case StayReason::kFused:
+    case StayReason::kNextPass:
       break;
   }
   return node.detail.empty() ? std::string(ToString(node.reason)) : node.detail;
@@ -259,7 +259,7 @@ std::vector<std::string> ExplainNode(const PassReport& report, std::string_view 
                     Number(removed.utilization.value) + ", " +
                     std::to_string(removed.evicted.size()) + " pods to move");
   }
-  for (const auto* list : {&report.scale_down.staying, &report.scale_down.held}) {
+  for (const auto* list : {&report.scale_down.staying, &report.scale_down.staying_untold}) {
     for (const StayingNode& staying : *list) {
       if (staying.node == node)
         lines.push_back(std::string(ToString(staying.reason)) + ": " + Sentence(staying));

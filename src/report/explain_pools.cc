@@ -32,9 +32,9 @@ std::string InWords(const ClaimState& claim) {
 void AboutMachine(const ProvisionReport& report, const ClaimState& claim,
                   std::vector<std::string>& lines) {
   lines.push_back(InWords(claim));
-  for (const KeptNode& kept : report.kept) {
-    if (kept.claim == claim.name || (!claim.node.empty() && kept.node == claim.node))
-      lines.push_back("stays: " + kept.text);
+  for (const StayingPoolNode& staying : report.staying) {
+    if (staying.claim == claim.name || (!claim.node.empty() && staying.node == claim.node))
+      lines.push_back("stays: " + staying.text);
   }
   for (const DisruptionCommand& command : report.commands) {
     const bool goes = std::ranges::find(command.nodes, claim.node) != command.nodes.end();

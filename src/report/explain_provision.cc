@@ -159,9 +159,9 @@ std::vector<std::string> ExplainNodeClaim(const ProvisionReport& report, std::st
     }
     lines.push_back(std::move(text));
   }
-  for (const KeptNode& kept : report.kept) {
-    if (kept.node == name || kept.claim == name)
-      lines.push_back("it is kept: " + kept.reason + ": " + kept.text);
+  for (const StayingPoolNode& staying : report.staying) {
+    if (staying.node == name || staying.claim == name)
+      lines.push_back("stays: " + staying.reason + ": " + staying.text);
   }
   for (const DisruptionCommand& command : report.commands) {
     const bool goes = std::ranges::find(command.nodes, name) != command.nodes.end();
@@ -219,14 +219,14 @@ void Write(JsonOut& out, const ProvisionReport& report) {
     out.Key("provisioning");
     WriteProvisioning(out, *report.provisioning);
   }
-  out.Key("kept").Open('[');
-  for (const KeptNode& kept : report.kept) {
+  out.Key("staying").Open('[');
+  for (const StayingPoolNode& staying : report.staying) {
     out.Open('{')
-        .Field("node", kept.node)
-        .Field("claim", kept.claim)
-        .Field("pool", kept.pool)
-        .Field("reason", kept.reason)
-        .Field("text", kept.text)
+        .Field("node", staying.node)
+        .Field("claim", staying.claim)
+        .Field("pool", staying.pool)
+        .Field("reason", staying.reason)
+        .Field("text", staying.text)
         .Close('}');
   }
   out.Close(']').Key("commands").Open('[');

@@ -42,49 +42,49 @@ std::string_view ToString(ScaleDownResult result) {
   return "Unknown";
 }
 
-std::string_view ToString(Unremovable reason) {
+std::string_view ToString(StayReason reason) {
   switch (reason) {
-    case Unremovable::kNoReason:
+    case StayReason::kNoReason:
       return "NoReason";
-    case Unremovable::kScaleDownDisabledAnnotation:
+    case StayReason::kScaleDownDisabledAnnotation:
       return "ScaleDownDisabledAnnotation";
-    case Unremovable::kScaleDownUnreadyDisabled:
+    case StayReason::kScaleDownUnreadyDisabled:
       return "ScaleDownUnreadyDisabled";
-    case Unremovable::kNotAutoscaled:
+    case StayReason::kNotAutoscaled:
       return "NotAutoscaled";
-    case Unremovable::kNotUnneededLongEnough:
+    case StayReason::kNotUnneededLongEnough:
       return "NotUnneededLongEnough";
-    case Unremovable::kNotUnreadyLongEnough:
+    case StayReason::kNotUnreadyLongEnough:
       return "NotUnreadyLongEnough";
-    case Unremovable::kNodeGroupMinSizeReached:
+    case StayReason::kNodeGroupMinSizeReached:
       return "NodeGroupMinSizeReached";
-    case Unremovable::kAtomicScaleDownFailed:
+    case StayReason::kAtomicScaleDownFailed:
       return "AtomicScaleDownFailed";
-    case Unremovable::kMinimalResourceLimitExceeded:
+    case StayReason::kMinimalResourceLimitExceeded:
       return "MinimalResourceLimitExceeded";
-    case Unremovable::kCurrentlyBeingDeleted:
+    case StayReason::kCurrentlyBeingDeleted:
       return "CurrentlyBeingDeleted";
-    case Unremovable::kNotUnderutilized:
+    case StayReason::kNotUnderutilized:
       return "NotUnderutilized";
-    case Unremovable::kRecentlyUnremovable:
+    case StayReason::kRecentlyUnremovable:
       return "RecentlyUnremovable";
-    case Unremovable::kNoPlaceToMovePods:
+    case StayReason::kNoPlaceToMovePods:
       return "NoPlaceToMovePods";
-    case Unremovable::kBlockedByPod:
+    case StayReason::kBlockedByPod:
       return "BlockedByPod";
-    case Unremovable::kUnexpectedError:
+    case StayReason::kUnexpectedError:
       return "UnexpectedError";
-    case Unremovable::kNoNodeInfo:
+    case StayReason::kNoNodeInfo:
       return "NoNodeInfo";
-    case Unremovable::kBlockedByOnCompletionPod:
+    case StayReason::kBlockedByOnCompletionPod:
       return "BlockedByOnCompletionPod";
-    case Unremovable::kFused:
+    case StayReason::kFused:
       return "Fused";
-    case Unremovable::kGroupDelayed:
+    case StayReason::kGroupDelayed:
       return "GroupDelayed";
-    case Unremovable::kCooldown:
+    case StayReason::kCooldown:
       return "Cooldown";
-    case Unremovable::kNextPass:
+    case StayReason::kNextPass:
       return "NextPass";
   }
   return "Unknown";

@@ -132,7 +132,7 @@ enum class ScaleDownResult {
 std::string_view ToString(ScaleDownResult result);
 
 // Why a node stays. The names are upstream's.
-enum class Unremovable {
+enum class StayReason {
   kNoReason,
   kScaleDownDisabledAnnotation,
   kScaleDownUnreadyDisabled,
@@ -156,7 +156,7 @@ enum class Unremovable {
   kCooldown,      // unneeded, but no node is removed for a while
   kNextPass,      // may go, but so many at once are enough
 };
-std::string_view ToString(Unremovable reason);
+std::string_view ToString(StayReason reason);
 
 struct Utilization {
   double cpu = 0;
@@ -168,7 +168,7 @@ struct Utilization {
 
 struct StayingNode {
   std::string node;
-  Unremovable reason = Unremovable::kNoReason;
+  StayReason reason = StayReason::kNoReason;
   std::optional<Utilization> utilization;
   PodPtr blocking_pod;
   std::string blocking_reason;  // of the drain rule
@@ -184,7 +184,7 @@ struct StayingNode {
   // Why not: how many nodes said what. Only if the pass was asked to tell (explain_checks < 0).
   std::vector<std::pair<std::string, int>> stuck_reasons = {};
   // Of RecentlyUnremovable: what was found then, and how long ago.
-  Unremovable earlier = Unremovable::kNoReason;
+  StayReason earlier = StayReason::kNoReason;
   Duration ago{};
 };
 
@@ -216,7 +216,7 @@ struct ScaleDown {
   std::vector<std::string> unneeded;  // in the order in which they were found
   std::vector<StayingNode> staying;
   // Those that upstream keeps without a word: no candidates, in a cool-down, one too many at once.
-  std::vector<StayingNode> held;
+  std::vector<StayingNode> staying_untold;
 };
 
 struct NodeCounts {

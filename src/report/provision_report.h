@@ -84,7 +84,7 @@ struct ClaimState {
 };
 
 // Why a machine stays.
-struct KeptNode {
+struct StayingPoolNode {
   std::string node;
   std::string claim;
   std::string pool;
@@ -129,7 +129,7 @@ struct ProvisionReport {
   std::vector<PoolState> pools;
   std::vector<ClaimState> claims;
   std::optional<Provisioning> provisioning;  // the last one
-  std::vector<KeptNode> kept;                // of the last round of disruption
+  std::vector<StayingPoolNode> staying;      // of the last round of disruption
   TimePoint disruption_at;                   // of that round
   std::vector<DisruptionCommand> commands;   // under way, then those that ended last
   size_t waiting_pods = 0;

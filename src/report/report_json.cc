@@ -116,8 +116,8 @@ void WriteScaleDown(JsonOut& out, const ScaleDown& down) {
   out.Key("staying").Open('[');
   for (const StayingNode* node : staying) Write(out, *node);
   out.Close(']');
-  out.Key("held").Open('[');
-  for (const StayingNode& node : down.held) Write(out, node);
+  out.Key("stayingUntold").Open('[');
+  for (const StayingNode& node : down.staying_untold) Write(out, node);
   out.Close(']');
   out.Close('}');
 }

@@ -16,7 +16,7 @@ namespace coppice::web {
 namespace {
 
 using report::JsonOut;
-using report::Unremovable;
+using report::StayReason;
 
 constexpr size_t kNamesPerShape = 20;  // of pending pods; the rest is a number
 // A node without a Ready condition of True, this young, is on its way up.
@@ -32,7 +32,7 @@ using Verdicts = std::unordered_map<std::string_view, Verdict>;
 
 void AddVerdicts(const report::PassReport* report, Verdicts& verdicts) {
   if (report == nullptr) return;
-  for (const auto* list : {&report->scale_down.staying, &report->scale_down.held})
+  for (const auto* list : {&report->scale_down.staying, &report->scale_down.staying_untold})
     for (const report::StayingNode& node : *list) verdicts[node.node].staying = &node;
   for (const std::string& node : report->scale_down.unneeded) verdicts[node].unneeded = true;
   for (const report::RemovedNode& node : report->scale_down.removed)
@@ -77,14 +77,14 @@ std::string_view StateOf(const SeenNode& seen, const Verdict& verdict, TimePoint
 // When it goes if nothing changes, as far as the pass could say: it stays the same from pass to
 // pass, where the time left would not.
 void WriteReason(JsonOut& out, const report::StayingNode& node, TimePoint pass_at) {
-  out.Field("reason", node.reason == Unremovable::kNoReason ? std::string_view(node.detail)
-                                                            : report::ToString(node.reason));
-  if (node.reason == Unremovable::kNotUnneededLongEnough ||
-      node.reason == Unremovable::kNotUnreadyLongEnough) {
+  out.Field("reason", node.reason == StayReason::kNoReason ? std::string_view(node.detail)
+                                                           : report::ToString(node.reason));
+  if (node.reason == StayReason::kNotUnneededLongEnough ||
+      node.reason == StayReason::kNotUnreadyLongEnough) {
     out.Field("goesAt", Unix(pass_at - node.waited + node.wait));
     out.Field("unneededSince", Unix(pass_at - node.waited));
   }
-  if (node.reason == Unremovable::kCooldown) {
+  if (node.reason == StayReason::kCooldown) {
     out.Field("goesAt", Unix(pass_at + node.wait));
     out.Field("unneededSince", Unix(pass_at - node.waited));
   }

@@ -97,11 +97,11 @@ std::shared_ptr<const PassReport> PoolTeller::Tell(const ProvisionReport& report
       told->scale_up.fitting.push_back({placed.pod, placed.machine});
     if (std::exchange(solved_at_, solve.at) != solve.at) AddMachines(report, solve, *told);
   }
-  for (const report::KeptNode& kept : report.kept) {
+  for (const report::StayingPoolNode& of_pool : report.staying) {
     report::StayingNode& staying = told->scale_down.staying.emplace_back();
-    staying.node = kept.node;
-    staying.group = kept.pool;
-    staying.detail = kept.text.empty() ? kept.reason : kept.text;
+    staying.node = of_pool.node;
+    staying.group = of_pool.pool;
+    staying.detail = of_pool.text.empty() ? of_pool.reason : of_pool.text;
   }
   AddCommands(report, commands_, *told);
   return told;

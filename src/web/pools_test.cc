@@ -30,7 +30,8 @@ std::shared_ptr<report::ProvisionReport> OnePool() {
       {.pod = RigPod("big-1", "big"),
        .text = "no type fits",
        .misses = {{.pool = "p", .text = "no type has so much memory", .tried = true}}}};
-  report->kept = {{.node = "n1", .claim = "p-1", .pool = "p", .text = "a pod must not be moved"}};
+  report->staying = {
+      {.node = "n1", .claim = "p-1", .pool = "p", .text = "a pod must not be moved"}};
   return report;
 }
 

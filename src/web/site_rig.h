@@ -45,7 +45,7 @@ inline std::shared_ptr<const report::PassReport> RigReport(
   report->scale_up.unhelped.push_back(std::move(unhelped));
   report->scale_down.unneeded = {"n2"};
   report->scale_down.staying = {{.node = "n2",
-                                 .reason = report::Unremovable::kNotUnneededLongEnough,
+                                 .reason = report::StayReason::kNotUnneededLongEnough,
                                  .waited = std::chrono::minutes(4),
                                  .wait = std::chrono::minutes(10)}};
   return report;

@@ -251,7 +251,7 @@ Result<std::string> Story::Node(std::string_view name) const {
   if (node != nodes.end()) out.Key("now").Raw(node->second);
   WriteLines(out, lines);
   const auto write_stay = [&](const report::PassReport& last) {
-    for (const auto* list : {&last.scale_down.staying, &last.scale_down.held}) {
+    for (const auto* list : {&last.scale_down.staying, &last.scale_down.staying_untold}) {
       const auto staying = std::ranges::find(*list, name, &report::StayingNode::node);
       if (staying == list->end()) continue;
       out.Key("stays");

@@ -224,7 +224,7 @@ class PoolsRun {
       const provision::DisruptionWorld world = scene_->World();
       provision::DisruptionRound round(world, RoundOptions());
       std::optional<provision::Command> command;
-      plan_.kept.clear();
+      plan_.staying.clear();
       for (const provision::Method method : provision::AllMethods()) {
         provision::MethodAnswer answer = round.Ask(method);
         Keep(world, answer.events);
@@ -272,10 +272,10 @@ class PoolsRun {
     for (const provision::DisruptionEvent& event : events) {
       if (!event.machine) continue;
       const std::string node = world.solver.nodes[*event.machine].name();
-      const bool known = std::ranges::any_of(plan_.kept, [&](const PoolsPlan::Kept& kept) {
-        return kept.node == node && kept.text == event.text;
+      const bool known = std::ranges::any_of(plan_.staying, [&](const PoolsPlan::Staying& staying) {
+        return staying.node == node && staying.text == event.text;
       });
-      if (!known) plan_.kept.push_back({node, event.text});
+      if (!known) plan_.staying.push_back({node, event.text});
     }
   }
 

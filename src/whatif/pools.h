@@ -64,7 +64,7 @@ struct PoolsPlan {
     std::vector<WouldBuy> bought;
     double savings = 0;  // per hour
   };
-  struct Kept {
+  struct Staying {
     std::string node;
     std::string text;
   };
@@ -80,7 +80,7 @@ struct PoolsPlan {
   std::vector<Refused> refused;
   bool consolidated = false;  // it was asked for
   std::vector<Move> moves;
-  std::vector<Kept> kept;             // why machines stay, of the last round
+  std::vector<Staying> staying;       // why machines stay, of the last round
   double cost_before = 0;             // of the pools' machines per hour, as dumped
   double cost_bought = 0;             // and with what was bought
   double cost_after = 0;              // and after consolidation

@@ -18,7 +18,7 @@ using provision::PodPtr;
 using report::JsonOut;
 
 constexpr size_t kPodsShown = 3;
-constexpr size_t kKeptShown = 20;
+constexpr size_t kStayingShown = 20;
 
 std::string Counted(size_t n, std::string_view noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
@@ -69,15 +69,15 @@ void TellMoves(const PoolsPlan& plan, bool whole, std::string& out) {
   if (plan.moves.empty()) out += "  nothing would go\n";
   if (!plan.settled) out += "  ... and more: the rest was not looked at\n";
   out += fmt::format("  {:.4f} an hour before, {:.4f} after\n", plan.cost_bought, plan.cost_after);
-  if (plan.kept.empty()) return;
+  if (plan.staying.empty()) return;
   out += "\nWhat stays, and why\n";
   size_t shown = 0;
-  for (const PoolsPlan::Kept& kept : plan.kept) {
-    if (!whole && shown++ == kKeptShown) {
-      out += fmt::format("  ... and {} more (--whole)\n", plan.kept.size() - kKeptShown);
+  for (const PoolsPlan::Staying& staying : plan.staying) {
+    if (!whole && shown++ == kStayingShown) {
+      out += fmt::format("  ... and {} more (--whole)\n", plan.staying.size() - kStayingShown);
       break;
     }
-    out += "  " + kept.node + ": " + kept.text + "\n";
+    out += "  " + staying.node + ": " + staying.text + "\n";
   }
 }
 
@@ -113,9 +113,9 @@ void WriteMoves(JsonOut& out, const PoolsPlan& plan) {
     WriteMachines(out, "bought", move.bought);
     out.Close('}');
   }
-  out.Close(']').Key("kept").Open('[');
-  for (const PoolsPlan::Kept& kept : plan.kept)
-    out.Open('{').Field("node", kept.node).Field("text", kept.text).Close('}');
+  out.Close(']').Key("staying").Open('[');
+  for (const PoolsPlan::Staying& staying : plan.staying)
+    out.Open('{').Field("node", staying.node).Field("text", staying.text).Close('}');
   out.Close(']').Field("settled", plan.settled);
 }
 

@@ -16,7 +16,7 @@ namespace coppice::whatif {
 
 namespace {
 
-using report::Unremovable;
+using report::StayReason;
 
 // Enough for ten minutes of passes on a cluster that drains one node after the other.
 constexpr int kMostPasses = 400;
@@ -35,17 +35,17 @@ std::optional<Duration> NextChange(const report::PassReport& report, Duration sc
     wait = std::max(wait, scan_interval);
     next = next ? std::min(*next, wait) : wait;
   };
-  for (const auto* list : {&report.scale_down.staying, &report.scale_down.held}) {
+  for (const auto* list : {&report.scale_down.staying, &report.scale_down.staying_untold}) {
     for (const report::StayingNode& node : *list) {
-      if (node.reason == Unremovable::kNotUnneededLongEnough ||
-          node.reason == Unremovable::kNotUnreadyLongEnough) {
+      if (node.reason == StayReason::kNotUnneededLongEnough ||
+          node.reason == StayReason::kNotUnreadyLongEnough) {
         consider(node.wait - node.waited + std::chrono::seconds(1));
-      } else if (node.reason == Unremovable::kCooldown) {
+      } else if (node.reason == StayReason::kCooldown) {
         consider(node.wait + std::chrono::seconds(1));
-      } else if (node.reason == Unremovable::kFused) {
+      } else if (node.reason == StayReason::kFused) {
         consider(fuse_window + std::chrono::seconds(1));
-      } else if (node.reason == Unremovable::kNextPass ||
-                 node.reason == Unremovable::kCurrentlyBeingDeleted) {
+      } else if (node.reason == StayReason::kNextPass ||
+                 node.reason == StayReason::kCurrentlyBeingDeleted) {
         consider(scan_interval);
       }
     }

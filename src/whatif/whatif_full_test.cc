@@ -100,9 +100,9 @@ TEST_F(WhatIfTest, AnUnknownNodeIsNamedWithTheNearest) {
 TEST_F(WhatIfTest, NodesThatWereNoCandidatesHaveAReasonToo) {
   what_if.groups = MUST(GroupsFromNodes(what_if.cluster.nodes, {"3:5:general", "0:3:ml"}));
   const WhatIfPlan plan = Plan();
-  std::map<std::string, report::Unremovable> held;
-  for (const auto& node : plan.last->scale_down.held) held[node.node] = node.reason;
-  EXPECT_EQ(held["general-1"], report::Unremovable::kNodeGroupMinSizeReached);
+  std::map<std::string, report::StayReason> held;
+  for (const auto& node : plan.last->scale_down.staying_untold) held[node.node] = node.reason;
+  EXPECT_EQ(held["general-1"], report::StayReason::kNodeGroupMinSizeReached);
   EXPECT_THAT(AsText(plan, false), HasSubstr("its group general is at its minimum (3 nodes)"));
 }
 

@@ -240,9 +240,9 @@ void ShowUnhelped(const report::ScaleUp& up, const std::vector<Unhelped>& kinds,
 void Staying(const WhatIfPlan& plan, bool whole, std::string& out) {
   if (plan.last == nullptr) return;
   std::map<std::string, std::vector<const report::StayingNode*>> by_reason;
-  for (const auto* list : {&plan.last->scale_down.staying, &plan.last->scale_down.held}) {
+  for (const auto* list : {&plan.last->scale_down.staying, &plan.last->scale_down.staying_untold}) {
     for (const report::StayingNode& node : *list) {
-      const bool again = node.reason == report::Unremovable::kRecentlyUnremovable;
+      const bool again = node.reason == report::StayReason::kRecentlyUnremovable;
       by_reason[std::string(report::ToString(again ? node.earlier : node.reason))].push_back(&node);
     }
   }

@@ -141,7 +141,7 @@ std::string Stage::ExpectEvent(const Line& line, bool absent) const {
 
 // expect stays NODE REASON [pod=OWNER] ["text"]
 std::string Stage::ExpectStays(const Line& line) const {
-  for (const auto* list : {&last_->scale_down.staying, &last_->scale_down.held}) {
+  for (const auto* list : {&last_->scale_down.staying, &last_->scale_down.staying_untold}) {
     for (const report::StayingNode& node : *list) {
       if (node.node != line.word(2)) continue;
       const std::string reason(ToString(node.reason));

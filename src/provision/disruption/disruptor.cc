@@ -103,14 +103,14 @@ void Disruptor::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
 }
 
 Task<void> Disruptor::Round() {
-  kept_now_.clear();
+  staying_now_.clear();
   held_back_ = false;
   const bool acted = co_await OneRound(context().Now());
   running_ = false;
   validating_.reset();
   last_round_ = context().Now();
-  kept_.clear();
-  for (auto& [node, kept] : kept_now_) kept_.push_back(kept);
+  staying_.clear();
+  for (auto& [node, staying] : staying_now_) staying_.push_back(staying);
   next_ = acted ? context().Now() : Later(context().Now(), context().options().disruption_poll);
   context().WakeAt(next_);
 }
@@ -123,7 +123,8 @@ Task<bool> Disruptor::OneRound(TimePoint now) {
   const bool known = print == consolidated_ && consolidated_at_ != TimePoint::min() &&
                      now < Later(consolidated_at_, kMemoLasts);
   if (known) {  // what was said then still holds
-    for (const report::KeptNode& kept : kept_) kept_now_.emplace(kept.node, kept);
+    for (const report::StayingPoolNode& staying : staying_)
+      staying_now_.emplace(staying.node, staying);
   }
   for (const Method method : AllMethods()) {
     if (known && IsConsolidation(method)) continue;
@@ -208,25 +209,25 @@ void Disruptor::Tell(const MethodAnswer& answer, const DisruptionWorld& world) {
     if (event.kind != DisruptionEventKind::kBlocked &&
         event.kind != DisruptionEventKind::kUnconsolidatable)
       continue;
-    report::KeptNode kept{
+    report::StayingPoolNode staying{
         .node = state.node == nullptr ? "" : state.node->metadata.name,
         .claim = machine.claim == nullptr ? "" : machine.claim->metadata.name,
         .pool = LabelOr(state.labels(), model::kNodePoolLabel),
         .reason = reason,
         .text = event.detail.empty() ? event.text : event.text + ": " + event.detail};
-    kept_now_[state.name()] = std::move(kept);
+    staying_now_[state.name()] = std::move(staying);
   }
   for (const Candidate& candidate : answer.candidates) {
     const StateNode& state = world.solver.nodes[candidate.machine];
     const auto left = answer.budgets.find(candidate.pool_name());
     if (left == answer.budgets.end() || left->second > 0) continue;
-    kept_now_.try_emplace(
+    staying_now_.try_emplace(
         state.name(),
-        report::KeptNode{.node = state.name(),
-                         .claim = world.machines[candidate.machine].claim->metadata.name,
-                         .pool = candidate.pool_name(),
-                         .reason = "Budget",
-                         .text = "the budgets of its pool allow no disruption now"});
+        report::StayingPoolNode{.node = state.name(),
+                                .claim = world.machines[candidate.machine].claim->metadata.name,
+                                .pool = candidate.pool_name(),
+                                .reason = "Budget",
+                                .text = "the budgets of its pool allow no disruption now"});
   }
 }
 

@@ -34,7 +34,7 @@ class Disruptor {
   // Begins a round if one is due.
   void Look(const std::vector<ClaimPtr>& claims, TimePoint now);
 
-  const std::vector<report::KeptNode>& kept() const { return kept_; }
+  const std::vector<report::StayingPoolNode>& staying() const { return staying_; }
   TimePoint last_round() const { return last_round_; }
   // A command that waits to be checked again.
   const std::optional<report::DisruptionCommand>& validating() const { return validating_; }
@@ -66,8 +66,8 @@ class Disruptor {
   bool held_back_ = false;  // by a budget, in the round under way
   TimePoint next_ = TimePoint::min();
   TimePoint last_round_ = TimePoint::min();
-  std::map<std::string, report::KeptNode> kept_now_;  // of the round under way, by node
-  std::vector<report::KeptNode> kept_;
+  std::map<std::string, report::StayingPoolNode> staying_now_;  // of the round under way, by node
+  std::vector<report::StayingPoolNode> staying_;
   std::map<std::string, std::map<std::string, int64_t>> budgets_;
   std::optional<report::DisruptionCommand> validating_;
   // Nothing to consolidate in a world like this.

@@ -1,4 +1,4 @@
-#include "cloud/snapshot.h"
+#include "cloud/groups_picture.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "autoscale/cluster_state.h"
+#include "autoscale/group_states.h"
 
 #include <algorithm>
 #include <set>
@@ -47,8 +47,8 @@ std::string JoinMessages(const std::vector<std::string>& messages) {
 
 }  // namespace
 
-ClusterState::ClusterState(const Options& options, cloud::NodeGroups& groups, OptionsOf options_of,
-                           HasTemplate has_template)
+GroupStates::GroupStates(const Options& options, cloud::NodeGroups& groups, OptionsOf options_of,
+                         HasTemplate has_template)
     : options_(options),
       groups_(groups),
       options_of_(std::move(options_of)),
@@ -56,7 +56,7 @@ ClusterState::ClusterState(const Options& options, cloud::NodeGroups& groups, Op
       backoff_(options.initial_node_group_backoff_duration, options.max_node_group_backoff_duration,
                options.node_group_backoff_reset_timeout) {}
 
-Result<StateFindings> ClusterState::Update(const std::vector<ListedNode>& nodes, TimePoint now) {
+Result<StateFindings> GroupStates::Update(const std::vector<ListedNode>& nodes, TimePoint now) {
   std::vector<std::string> ids;
   std::map<std::string, int> targets;
   for (const auto& group : groups_.Groups()) {
@@ -97,14 +97,14 @@ Result<StateFindings> ClusterState::Update(const std::vector<ListedNode>& nodes,
   return findings;
 }
 
-bool ClusterState::MachineExists(const model::Node& node) const {
+bool GroupStates::MachineExists(const model::Node& node) const {
   const auto exists = groups_.HasInstance({node.spec.provider_id, node.metadata.name});
   if (exists.ok()) return *exists;
   return !HasToBeDeletedTaint(
       node);  // the provider cannot say: what we mean to delete counts as gone
 }
 
-void ClusterState::FindUnregistered(const std::vector<ListedNode>& nodes, TimePoint now) {
+void GroupStates::FindUnregistered(const std::vector<ListedNode>& nodes, TimePoint now) {
   cluster::IdTable registered;  // by provider id, to places in `nodes`
   const auto is_registered = [&](const std::string& id) {
     return registered.Find(cluster::HashBytes(id), [&](uint32_t i) {
@@ -133,7 +133,7 @@ void ClusterState::FindUnregistered(const std::vector<ListedNode>& nodes, TimePo
   }
 }
 
-void ClusterState::Classify(const std::vector<ListedNode>& nodes, TimePoint now) {
+void GroupStates::Classify(const std::vector<ListedNode>& nodes, TimePoint now) {
   const uint64_t version = groups_.Version();
   const bool same_machines = version != 0 && version == asked_version_;
   asked_version_ = version;
@@ -197,7 +197,7 @@ void ClusterState::Classify(const std::vector<ListedNode>& nodes, TimePoint now)
   }
 }
 
-void ClusterState::UpdateRanges(const std::map<std::string, int>& targets) {
+void GroupStates::UpdateRanges(const std::map<std::string, int>& targets) {
   ranges_.clear();
   for (const std::string& id : group_ids_) {
     const auto target = targets.find(id);
@@ -208,7 +208,7 @@ void ClusterState::UpdateRanges(const std::map<std::string, int>& targets) {
   for (const auto& request : scale_down_requests_) ranges_[request.group].max_nodes += 1;
 }
 
-void ClusterState::RecalculateRanges() {
+void GroupStates::RecalculateRanges() {
   std::map<std::string, int> targets;
   for (const auto& group : groups_.Groups()) {
     const auto target = groups_.TargetSize(group.id);
@@ -221,7 +221,7 @@ void ClusterState::RecalculateRanges() {
   UpdateRanges(targets);
 }
 
-void ClusterState::UpdateRequests(TimePoint now, StateFindings& findings) {
+void GroupStates::UpdateRequests(TimePoint now, StateFindings& findings) {
   backoff_.ForgetStale(now);
   for (auto it = requests_.begin(); it != requests_.end();) {
     const auto& [group, request] = *it;
@@ -237,7 +237,7 @@ void ClusterState::UpdateRequests(TimePoint now, StateFindings& findings) {
   std::erase_if(scale_down_requests_, [now](const auto& r) { return r.expected_gone <= now; });
 }
 
-void ClusterState::FindFailedCreations(TimePoint now, StateFindings& findings) {
+void GroupStates::FindFailedCreations(TimePoint now, StateFindings& findings) {
   for (const std::string& id : group_ids_) {
     std::set<std::string_view> known;
     const auto previous = previous_instances_.find(id);
@@ -276,7 +276,7 @@ void ClusterState::FindFailedCreations(TimePoint now, StateFindings& findings) {
   }
 }
 
-void ClusterState::UpdateWrongSizes(TimePoint now) {
+void GroupStates::UpdateWrongSizes(TimePoint now) {
   std::map<std::string, WrongSize, std::less<>> found;
   for (const std::string& id : group_ids_) {
     const auto classes = classes_.find(id);
@@ -297,7 +297,7 @@ void ClusterState::UpdateWrongSizes(TimePoint now) {
   wrong_sizes_ = std::move(found);
 }
 
-void ClusterState::RegisterScaleUp(std::string_view group, int delta, TimePoint now) {
+void GroupStates::RegisterScaleUp(std::string_view group, int delta, TimePoint now) {
   const TimePoint deadline = now + options_of_(group).max_node_provision_time;
   const auto it = requests_.find(group);
   if (it == requests_.end()) {
@@ -315,15 +315,15 @@ void ClusterState::RegisterScaleUp(std::string_view group, int delta, TimePoint 
   }
 }
 
-void ClusterState::RegisterScaleDown(std::string_view group, TimePoint expected_gone) {
+void GroupStates::RegisterScaleDown(std::string_view group, TimePoint expected_gone) {
   scale_down_requests_.push_back({std::string(group), expected_gone});
 }
 
-void ClusterState::RegisterFailure(std::string_view group, cloud::MachineError why, TimePoint now) {
+void GroupStates::RegisterFailure(std::string_view group, cloud::MachineError why, TimePoint now) {
   if (has_template_(group)) backoff_.Failed(group, std::move(why), now);
 }
 
-void ClusterState::RefreshInstances() {
+void GroupStates::RefreshInstances() {
   instances_cache_.clear();
   for (const auto& group : groups_.Groups()) {
     auto instances = groups_.Instances(group.id);

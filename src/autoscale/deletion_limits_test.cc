@@ -1,4 +1,4 @@
-#include "autoscale/budgets.h"
+#include "autoscale/deletion_limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,10 +31,10 @@ std::vector<std::string> Print(const std::vector<DeletionBatch>& batches) {
   return all;
 }
 
-class BudgetsTest : public testing::Test {
+class DeletionLimitsTest : public testing::Test {
  protected:
   CroppedDeletions Crop(NodesToDelete nodes, DeletionsInProgress deleting = {}) {
-    return CropToBudgets(nodes, deleting, options, [this](std::string_view group) {
+    return CropToLimits(nodes, deleting, options, [this](std::string_view group) {
       const auto facts = groups.find(group);
       return facts == groups.end() ? GroupFacts{.target = 100, .registered = 100} : facts->second;
     });
@@ -44,13 +44,13 @@ class BudgetsTest : public testing::Test {
   std::map<std::string, GroupFacts, std::less<>> groups;
 };
 
-TEST_F(BudgetsTest, EmptyNodesFillTheBudgetGroupByGroup) {
+TEST_F(DeletionLimitsTest, EmptyNodesFillTheLimitGroupByGroup) {
   const auto cropped = Crop({.empty = Both(Nodes("a", 7), Nodes("b", 7)), .drain = {}});
   EXPECT_THAT(Print(cropped.empty), ElementsAre("a:7", "b:3"));
   EXPECT_THAT(cropped.drain, IsEmpty());
 }
 
-TEST_F(BudgetsTest, DrainsHaveABudgetOfTheirOwnWithinTheWhole) {
+TEST_F(DeletionLimitsTest, DrainsHaveALimitOfTheirOwnWithinTheWhole) {
   options.max_drain_parallelism = 3;
   EXPECT_THAT(Print(Crop({.empty = Nodes("a", 4), .drain = Nodes("b", 9)}).drain),
               ElementsAre("b:3"));
@@ -59,7 +59,7 @@ TEST_F(BudgetsTest, DrainsHaveABudgetOfTheirOwnWithinTheWhole) {
   EXPECT_THAT(Crop({.empty = Nodes("a", 10), .drain = Nodes("b", 9)}).drain, IsEmpty());
 }
 
-TEST_F(BudgetsTest, WhatIsUnderWayIsSpent) {
+TEST_F(DeletionLimitsTest, WhatIsUnderWayIsSpent) {
   DeletionsInProgress deleting;
   deleting.empty = {"x1", "x2", "x3", "x4", "x5", "x6", "x7"};
   deleting.drained = {"y1"};
@@ -68,25 +68,25 @@ TEST_F(BudgetsTest, WhatIsUnderWayIsSpent) {
   EXPECT_THAT(cropped.drain, IsEmpty());
 }
 
-TEST_F(BudgetsTest, AnAllOrNothingGroupGoesWholeAndFirst) {
+TEST_F(DeletionLimitsTest, AnAllOrNothingGroupGoesWholeAndFirst) {
   groups["z"] = {.all_or_nothing = true, .target = 4, .registered = 4};
   const auto cropped = Crop({.empty = Both(Nodes("a", 9), Nodes("z", 4)), .drain = {}});
   EXPECT_THAT(Print(cropped.empty), ElementsAre("z:4!", "a:6"));
 }
 
-TEST_F(BudgetsTest, APartOfAnAllOrNothingGroupDoesNotGo) {
+TEST_F(DeletionLimitsTest, APartOfAnAllOrNothingGroupDoesNotGo) {
   groups["z"] = {.all_or_nothing = true, .target = 4, .registered = 4};
   EXPECT_THAT(Crop({.empty = Nodes("z", 3), .drain = {}}).empty, IsEmpty());
 }
 
-TEST_F(BudgetsTest, OneAllOrNothingGroupMayBeLargerThanTheBudget) {
+TEST_F(DeletionLimitsTest, OneAllOrNothingGroupMayBeLargerThanTheLimit) {
   groups["y"] = {.all_or_nothing = true, .target = 20, .registered = 20};
   groups["z"] = {.all_or_nothing = true, .target = 20, .registered = 20};
   const auto cropped = Crop({.empty = Both(Nodes("y", 20), Nodes("z", 20)), .drain = {}});
   EXPECT_THAT(Print(cropped.empty), ElementsAre("y:20!"));
 }
 
-TEST_F(BudgetsTest, ItsEmptyAndItsOccupiedNodesGoTogether) {
+TEST_F(DeletionLimitsTest, ItsEmptyAndItsOccupiedNodesGoTogether) {
   options.max_drain_parallelism = 5;
   groups["z"] = {.all_or_nothing = true, .target = 4, .registered = 4};
   const auto cropped = Crop({.empty = Nodes("z", 2), .drain = Nodes("z", 2)});

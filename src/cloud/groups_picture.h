@@ -2,7 +2,7 @@
 //
 // A mutation replaces only the groups it touched; the others are shared with the picture before, so
 // that `GroupView::version` tells whether an answer that was serialised for a group is still the
-// right one. Plain values; any thread may read a snapshot that it has loaded.
+// right one. Plain values; any thread may read a picture that it has loaded.
 
 #pragma once
 
@@ -35,7 +35,7 @@ struct GroupView {
   std::shared_ptr<const model::Node> node_template;  // null: see template_status
   Status template_status;
   std::optional<double> price_per_hour;
-  uint64_t version = 0;  // of the snapshot in which this view first stood
+  uint64_t version = 0;  // of the picture in which this view first stood
 };
 
 // Provider id to the index of its group. Two layers, because a map of 15,000 ids is copied in
@@ -62,7 +62,7 @@ class IdIndex {
   std::shared_ptr<const Map> recent_;
 };
 
-struct Snapshot {
+struct GroupsPicture {
   uint64_t version = 0;
   bool refreshed = false;                                // the cloud has been listed at least once
   TimePoint refreshed_at;                                // when the newest list was asked for

@@ -1,4 +1,4 @@
-#include "cloud/snapshot.h"
+#include "cloud/groups_picture.h"
 
 #include <algorithm>
 
@@ -62,12 +62,12 @@ IdIndex IdIndex::With(const std::vector<Change>& changes) const {
   return next;
 }
 
-const GroupView* Snapshot::Find(std::string_view group) const {
+const GroupView* GroupsPicture::Find(std::string_view group) const {
   const auto it = by_name->find(group);
   return it == by_name->end() ? nullptr : groups[it->second].get();
 }
 
-const GroupView* Snapshot::FindByMachine(std::string_view id) const {
+const GroupView* GroupsPicture::FindByMachine(std::string_view id) const {
   const uint32_t group = ids.Find(id);
   return group == IdIndex::kNone ? nullptr : groups[group].get();
 }

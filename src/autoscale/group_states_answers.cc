@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autoscale/cluster_state.h"
+#include "autoscale/group_states.h"
 
 namespace coppice::autoscale {
 
@@ -14,18 +14,18 @@ constexpr int kMostUpcoming = 10'000;
 
 }  // namespace
 
-bool ClusterState::FailedToCreate(const cloud::Instance& instance) {
+bool GroupStates::FailedToCreate(const cloud::Instance& instance) {
   return instance.state == cloud::InstanceState::kCreating && instance.error.has_value();
 }
 
-bool ClusterState::ClusterHealthy() const {
+bool GroupStates::ClusterHealthy() const {
   const auto unready = static_cast<double>(total_.unready.size());
   return unready <= options_.ok_total_unready_count ||
          unready <=
              options_.max_total_unready_percentage / 100.0 * static_cast<double>(node_count_);
 }
 
-bool ClusterState::GroupHealthy(std::string_view group) const {
+bool GroupStates::GroupHealthy(std::string_view group) const {
   const auto range = ranges_.find(group);
   if (range == ranges_.end()) return false;
   const auto classes = classes_.find(group);
@@ -41,7 +41,7 @@ bool ClusterState::GroupHealthy(std::string_view group) const {
          missing <= options_.max_total_unready_percentage / 100.0 * there;
 }
 
-std::optional<int> ClusterState::UpcomingIn(std::string_view group) const {
+std::optional<int> GroupStates::UpcomingIn(std::string_view group) const {
   const auto range = ranges_.find(group);
   if (range == ranges_.end()) return std::nullopt;
   const ReadinessClasses& c = of(group);
@@ -49,17 +49,17 @@ std::optional<int> ClusterState::UpcomingIn(std::string_view group) const {
                                                  c.suspended.size() + c.long_unregistered.size());
 }
 
-bool ClusterState::GroupScalingUp(std::string_view group) const {
+bool GroupStates::GroupScalingUp(std::string_view group) const {
   return UpcomingIn(group).value_or(0) > 0 && requests_.contains(group);
 }
 
-std::optional<cloud::MachineError> ClusterState::BackedOff(std::string_view group,
-                                                           TimePoint now) const {
+std::optional<cloud::MachineError> GroupStates::BackedOff(std::string_view group,
+                                                          TimePoint now) const {
   if (!has_template_(group)) return std::nullopt;
   return backoff_.Active(group, now);
 }
 
-std::vector<ClusterState::Upcoming> ClusterState::UpcomingNodes(TimePoint now) const {
+std::vector<GroupStates::Upcoming> GroupStates::UpcomingNodes(TimePoint now) const {
   std::vector<Upcoming> all;
   for (const std::string& id : group_ids_) {
     int count = UpcomingIn(id).value_or(0);
@@ -80,8 +80,8 @@ std::vector<ClusterState::Upcoming> ClusterState::UpcomingNodes(TimePoint now) c
   return all;
 }
 
-std::vector<UnregisteredMachine> ClusterState::LongUnregistered(std::string_view group,
-                                                                TimePoint now) const {
+std::vector<UnregisteredMachine> GroupStates::LongUnregistered(std::string_view group,
+                                                               TimePoint now) const {
   std::vector<UnregisteredMachine> found;
   const auto machines = unregistered_.find(group);
   if (machines == unregistered_.end()) return found;
@@ -92,7 +92,7 @@ std::vector<UnregisteredMachine> ClusterState::LongUnregistered(std::string_view
   return found;
 }
 
-std::vector<cloud::Instance> ClusterState::FailedInstances(std::string_view group) const {
+std::vector<cloud::Instance> GroupStates::FailedInstances(std::string_view group) const {
   std::vector<cloud::Instance> failed;
   const auto instances = instances_.find(group);
   if (instances == instances_.end()) return failed;
@@ -100,13 +100,13 @@ std::vector<cloud::Instance> ClusterState::FailedInstances(std::string_view grou
   return failed;
 }
 
-std::optional<WrongSize> ClusterState::WrongSizeOf(std::string_view group) const {
+std::optional<WrongSize> GroupStates::WrongSizeOf(std::string_view group) const {
   const auto it = wrong_sizes_.find(group);
   if (it == wrong_sizes_.end()) return std::nullopt;
   return it->second;
 }
 
-void ClusterState::NoteDue(Wakeups& wake) const {
+void GroupStates::NoteDue(Wakeups& wake) const {
   for (const auto& [group, request] : requests_) {
     wake.After(request.deadline, "an order has taken as long as it may");
     wake.In(kAskAboutMachines, "machines are on their way");
@@ -124,18 +124,18 @@ void ClusterState::NoteDue(Wakeups& wake) const {
   }
 }
 
-void ClusterState::NoteBackoffs(Wakeups& wake) const {
+void GroupStates::NoteBackoffs(Wakeups& wake) const {
   for (const auto& [group, entry] : backoff_.entries())
     wake.After(entry.until, "the back-off of a group ends");
 }
 
-const ReadinessClasses& ClusterState::of(std::string_view group) const {
+const ReadinessClasses& GroupStates::of(std::string_view group) const {
   static const ReadinessClasses kNone;
   const auto it = classes_.find(group);
   return it == classes_.end() ? kNone : it->second;
 }
 
-AcceptableRange ClusterState::range(std::string_view group) const {
+AcceptableRange GroupStates::range(std::string_view group) const {
   const auto it = ranges_.find(group);
   return it == ranges_.end() ? AcceptableRange{} : it->second;
 }

@@ -32,8 +32,8 @@ struct GroupFacts {
   int registered = 0;  // nodes of the group in the cluster, stand-ins aside
 };
 
-CroppedDeletions CropToBudgets(NodesToDelete nodes, const DeletionsInProgress& deleting,
-                               const Options& options,
-                               const std::function<GroupFacts(std::string_view group)>& facts_of);
+CroppedDeletions CropToLimits(NodesToDelete nodes, const DeletionsInProgress& deleting,
+                              const Options& options,
+                              const std::function<GroupFacts(std::string_view group)>& facts_of);
 
 }  // namespace coppice::autoscale

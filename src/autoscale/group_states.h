@@ -1,14 +1,14 @@
-// ClusterState: what became of the machines that were ordered. It matches nodes, machines and
+// GroupStates: what became of the machines that were ordered. It matches nodes, machines and
 // orders in flight, says which groups are healthy and how many nodes are still to come, and
 // remembers failures.
 //
-// Pure bookkeeping on the decision thread: it reads NodeGroups' snapshot and never calls the cloud.
+// Pure bookkeeping on the decision thread: it reads NodeGroups' picture and never calls the cloud.
 // What has to be done about a finding (an order that timed out) is returned as a value; the pass
 // does it.
 //
 //   Update()  once per pass, in this order: unregistered machines, nodes whose machine is gone,
-//   readiness,
-//             acceptable ranges, orders in flight, failed creations, ranges again, wrong sizes.
+//             readiness, acceptable ranges, orders in flight, failed creations, ranges again,
+//             wrong sizes.
 
 #pragma once
 
@@ -86,15 +86,15 @@ struct StateFindings {
   std::vector<FailedCreations> failed_creations;
 };
 
-class ClusterState {
+class GroupStates {
  public:
   using OptionsOf = std::function<cloud::ScalingOptions(std::string_view group)>;
   using GroupOf = std::function<std::string(const model::Node&)>;  // "": none
   using HasTemplate = std::function<bool(std::string_view group)>;
 
   // `options_of` gives a group's options with the defaults filled in.
-  ClusterState(const Options& options, cloud::NodeGroups& groups, OptionsOf options_of,
-               HasTemplate has_template);
+  GroupStates(const Options& options, cloud::NodeGroups& groups, OptionsOf options_of,
+              HasTemplate has_template);
 
   // `nodes` after readiness overrides, with the group of each. An error leaves everything as it
   // was.

@@ -1,4 +1,4 @@
-#include "autoscale/budgets.h"
+#include "autoscale/deletion_limits.h"
 
 #include <algorithm>
 
@@ -20,34 +20,33 @@ std::vector<DeletionBatch> ByGroup(std::vector<RemovableNode> nodes) {
 
 int SizeOf(const DeletionBatch& batch) { return static_cast<int>(batch.nodes.size()); }
 
-struct Budget {
+struct Limits {
   int parallel;
   int drain;
   bool may_overflow =
-      true;  // one all-or-nothing group may be larger than the budget, or it would never go
+      true;  // one all-or-nothing group may be larger than the limit, or it would never go
 };
 
-// As many as the budget has, group by group.
-int CropIndividually(std::vector<DeletionBatch>& to, std::vector<DeletionBatch> batches,
-                     int budget) {
-  int left = budget;
+// As many as the limit lets, group by group.
+int CropIndividually(std::vector<DeletionBatch>& to, std::vector<DeletionBatch> batches, int most) {
+  int left = most;
   for (DeletionBatch& batch : batches) {
     if (left < 1) break;
     if (left < SizeOf(batch)) batch.nodes.resize(static_cast<size_t>(left));
     left -= SizeOf(batch);
     to.push_back(std::move(batch));
   }
-  return budget - left;
+  return most - left;
 }
 
 }  // namespace
 
-CroppedDeletions CropToBudgets(NodesToDelete nodes, const DeletionsInProgress& deleting,
-                               const Options& options,
-                               const std::function<GroupFacts(std::string_view group)>& facts_of) {
+CroppedDeletions CropToLimits(NodesToDelete nodes, const DeletionsInProgress& deleting,
+                              const Options& options,
+                              const std::function<GroupFacts(std::string_view group)>& facts_of) {
   const int in_progress = static_cast<int>(deleting.empty.size() + deleting.drained.size());
-  Budget budget{options.max_scale_down_parallelism - in_progress,
-                options.max_drain_parallelism - static_cast<int>(deleting.drained.size())};
+  Limits left{options.max_scale_down_parallelism - in_progress,
+              options.max_drain_parallelism - static_cast<int>(deleting.drained.size())};
   std::vector<DeletionBatch> empty_single;
   std::vector<DeletionBatch> empty_whole;
   std::vector<DeletionBatch> drain_single;
@@ -73,14 +72,14 @@ CroppedDeletions CropToBudgets(NodesToDelete nodes, const DeletionsInProgress& d
     const auto partner = std::ranges::find(drain_whole, batch.group, &DeletionBatch::group);
     const int drained = partner == drain_whole.end() ? 0 : SizeOf(*partner);
     const int count = SizeOf(batch) + drained;
-    if (budget.parallel < count || budget.drain < drained) {
-      if (budget.parallel == 0 || (drained > 0 && budget.drain == 0) || !budget.may_overflow) break;
+    if (left.parallel < count || left.drain < drained) {
+      if (left.parallel == 0 || (drained > 0 && left.drain == 0) || !left.may_overflow) break;
     }
     if (!is_whole(batch.group, count)) continue;
     batch.whole_group = whole_size(batch);
-    budget.parallel -= count;
-    budget.drain -= drained;
-    budget.may_overflow = false;
+    left.parallel -= count;
+    left.drain -= drained;
+    left.may_overflow = false;
     if (partner != drain_whole.end()) {
       partner->whole_group = batch.whole_group;
       result.drain.push_back(*partner);
@@ -88,23 +87,23 @@ CroppedDeletions CropToBudgets(NodesToDelete nodes, const DeletionsInProgress& d
     result.empty.push_back(batch);
   }
 
-  budget.drain = std::min(budget.parallel, budget.drain);
+  left.drain = std::min(left.parallel, left.drain);
   for (DeletionBatch& batch : drain_whole) {
     if (std::ranges::find(empty_whole, batch.group, &DeletionBatch::group) != empty_whole.end())
       continue;
     const int count = SizeOf(batch);
-    if (budget.drain < count && (budget.drain == 0 || !budget.may_overflow)) break;
+    if (left.drain < count && (left.drain == 0 || !left.may_overflow)) break;
     if (!is_whole(batch.group, count)) continue;
     batch.whole_group = whole_size(batch);
-    budget.parallel -= count;
-    budget.drain -= count;
-    budget.may_overflow = false;
+    left.parallel -= count;
+    left.drain -= count;
+    left.may_overflow = false;
     result.drain.push_back(std::move(batch));
   }
 
-  budget.parallel -= CropIndividually(result.empty, std::move(empty_single), budget.parallel);
-  budget.drain = std::min(budget.parallel, budget.drain);
-  CropIndividually(result.drain, std::move(drain_single), budget.drain);
+  left.parallel -= CropIndividually(result.empty, std::move(empty_single), left.parallel);
+  left.drain = std::min(left.parallel, left.drain);
+  CropIndividually(result.drain, std::move(drain_single), left.drain);
   return result;
 }
 

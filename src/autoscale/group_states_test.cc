@@ -1,4 +1,4 @@
-#include "autoscale/cluster_state.h"
+#include "autoscale/group_states.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,9 +17,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class ClusterStateTest : public testing::Test {
+class GroupStatesTest : public testing::Test {
  protected:
-  ClusterStateTest() { groups.Add({.info = {.id = "g", .min_size = 0, .max_size = 10}}); }
+  GroupStatesTest() { groups.Add({.info = {.id = "g", .min_size = 0, .max_size = 10}}); }
 
   void SetTarget(int target) {
     groups.Change("g", [&](auto& group) { group.target = target; });
@@ -57,11 +57,11 @@ class ClusterStateTest : public testing::Test {
   Options options;
   cloud::FakeNodeGroups groups;
   std::vector<ListedNode> nodes;
-  ClusterState state{options, groups, [this](std::string_view) { return options.group_defaults; },
-                     [](std::string_view) { return true; }};
+  GroupStates state{options, groups, [this](std::string_view) { return options.group_defaults; },
+                    [](std::string_view) { return true; }};
 };
 
-TEST_F(ClusterStateTest, AnOrderIsUpcomingUntilItsNodesAreReady) {
+TEST_F(GroupStatesTest, AnOrderIsUpcomingUntilItsNodesAreReady) {
   SetTarget(2);
   state.RegisterScaleUp("g", 2, now);
   Update();
@@ -78,7 +78,7 @@ TEST_F(ClusterStateTest, AnOrderIsUpcomingUntilItsNodesAreReady) {
   EXPECT_THAT(state.requests(), IsEmpty());
 }
 
-TEST_F(ClusterStateTest, AYoungNodeThatIsNotReadyIsReplacedByAStandIn) {
+TEST_F(GroupStatesTest, AYoungNodeThatIsNotReadyIsReplacedByAStandIn) {
   SetTarget(1);
   state.RegisterScaleUp("g", 1, now);
   AddBoth("m1", false, minutes(2));
@@ -89,7 +89,7 @@ TEST_F(ClusterStateTest, AYoungNodeThatIsNotReadyIsReplacedByAStandIn) {
   EXPECT_THAT(state.of("g").not_started, ElementsAre("m1"));
 }
 
-TEST_F(ClusterStateTest, AnOrderThatTakesTooLongIsFoundOnce) {
+TEST_F(GroupStatesTest, AnOrderThatTakesTooLongIsFoundOnce) {
   SetTarget(3);
   state.RegisterScaleUp("g", 3, now);
   Update();
@@ -101,7 +101,7 @@ TEST_F(ClusterStateTest, AnOrderThatTakesTooLongIsFoundOnce) {
   EXPECT_THAT(Update(minutes(1)).timed_out, IsEmpty());
 }
 
-TEST_F(ClusterStateTest, MachinesWithoutANodeAreLongUnregisteredAfterTheProvisionTime) {
+TEST_F(GroupStatesTest, MachinesWithoutANodeAreLongUnregisteredAfterTheProvisionTime) {
   SetTarget(1);
   AddMachine("m1");
   Update();
@@ -113,7 +113,7 @@ TEST_F(ClusterStateTest, MachinesWithoutANodeAreLongUnregisteredAfterTheProvisio
   EXPECT_THAT(state.of("g").long_unregistered, ElementsAre("m1"));
 }
 
-TEST_F(ClusterStateTest, FailedCreationsShrinkTheOrderAndAreToldOnce) {
+TEST_F(GroupStatesTest, FailedCreationsShrinkTheOrderAndAreToldOnce) {
   SetTarget(3);
   state.RegisterScaleUp("g", 3, now);
   const cloud::MachineError quota{cloud::ErrorClass::kOutOfResources, "QUOTA", "no more"};
@@ -129,7 +129,7 @@ TEST_F(ClusterStateTest, FailedCreationsShrinkTheOrderAndAreToldOnce) {
   EXPECT_THAT(state.FailedInstances("g"), SizeIs(1));
 }
 
-TEST_F(ClusterStateTest, MachinesOnTheirWayCountWhileTheirGroupIsBackedOff) {
+TEST_F(GroupStatesTest, MachinesOnTheirWayCountWhileTheirGroupIsBackedOff) {
   SetTarget(3);
   state.RegisterScaleUp("g", 3, now);
   const cloud::MachineError bad{cloud::ErrorClass::kOther, "BOOT", "did not start"};
@@ -144,7 +144,7 @@ TEST_F(ClusterStateTest, MachinesOnTheirWayCountWhileTheirGroupIsBackedOff) {
   EXPECT_EQ(Upcoming(), 0);
 }
 
-TEST_F(ClusterStateTest, MachinesOfAProcessBeforeUsCount) {
+TEST_F(GroupStatesTest, MachinesOfAProcessBeforeUsCount) {
   SetTarget(2);
   AddMachine("m1");
   Update();
@@ -153,7 +153,7 @@ TEST_F(ClusterStateTest, MachinesOfAProcessBeforeUsCount) {
   EXPECT_EQ(Upcoming(), 0);
 }
 
-TEST_F(ClusterStateTest, BackOffDoublesWhenItHasEndedAndIsForgottenAfterThreeHours) {
+TEST_F(GroupStatesTest, BackOffDoublesWhenItHasEndedAndIsForgottenAfterThreeHours) {
   const cloud::MachineError error{cloud::ErrorClass::kOther, "x", "y"};
   state.RegisterFailure("g", error, now);
   EXPECT_TRUE(state.BackedOff("g", now + minutes(4)));
@@ -166,7 +166,7 @@ TEST_F(ClusterStateTest, BackOffDoublesWhenItHasEndedAndIsForgottenAfterThreeHou
   EXPECT_FALSE(state.BackedOff("g", now + minutes(6)));
 }
 
-TEST_F(ClusterStateTest, AGroupThatLostMoreThanIsAllowedIsUnhealthy) {
+TEST_F(GroupStatesTest, AGroupThatLostMoreThanIsAllowedIsUnhealthy) {
   SetTarget(8);
   for (int i = 0; i < 4; ++i) AddBoth("m" + std::to_string(i), true);
   for (int i = 4; i < 8; ++i) AddBoth("m" + std::to_string(i), false);
@@ -178,7 +178,7 @@ TEST_F(ClusterStateTest, AGroupThatLostMoreThanIsAllowedIsUnhealthy) {
 }
 
 // 45% of twenty nodes are nine.
-TEST_F(ClusterStateTest, AsManyUnreadyNodesAsThePercentageAreAllowedAndNotOneMore) {
+TEST_F(GroupStatesTest, AsManyUnreadyNodesAsThePercentageAreAllowedAndNotOneMore) {
   SetTarget(20);
   for (int i = 0; i < 11; ++i) AddBoth("m" + std::to_string(i), true);
   for (int i = 11; i < 20; ++i) AddBoth("m" + std::to_string(i), false);
@@ -192,7 +192,7 @@ TEST_F(ClusterStateTest, AsManyUnreadyNodesAsThePercentageAreAllowedAndNotOneMor
   EXPECT_FALSE(state.ClusterHealthy());
 }
 
-TEST_F(ClusterStateTest, ThreeUnreadyNodesAreAlwaysAllowed) {
+TEST_F(GroupStatesTest, ThreeUnreadyNodesAreAlwaysAllowed) {
   SetTarget(3);
   for (int i = 0; i < 3; ++i) AddBoth("m" + std::to_string(i), false);
   Update();
@@ -200,7 +200,7 @@ TEST_F(ClusterStateTest, ThreeUnreadyNodesAreAlwaysAllowed) {
   EXPECT_TRUE(state.ClusterHealthy());
 }
 
-TEST_F(ClusterStateTest, AWrongSizeKeepsItsTimeWhileTheNumbersStay) {
+TEST_F(GroupStatesTest, AWrongSizeKeepsItsTimeWhileTheNumbersStay) {
   SetTarget(3);
   AddBoth("m1", true);
   Update();
@@ -216,7 +216,7 @@ TEST_F(ClusterStateTest, AWrongSizeKeepsItsTimeWhileTheNumbersStay) {
   EXPECT_FALSE(state.WrongSizeOf("g"));
 }
 
-TEST_F(ClusterStateTest, ANodeWhoseMachineIsGoneIsDeleted) {
+TEST_F(GroupStatesTest, ANodeWhoseMachineIsGoneIsDeleted) {
   SetTarget(1);
   AddBoth("m1", true);
   AddNode("m2", true);
@@ -226,7 +226,7 @@ TEST_F(ClusterStateTest, ANodeWhoseMachineIsGoneIsDeleted) {
   EXPECT_THAT(state.total().ready, ElementsAre("m1"));
 }
 
-TEST_F(ClusterStateTest, AYoungNodeThatIsNotReadyHasUntilItsStartUpTimeIsOver) {
+TEST_F(GroupStatesTest, AYoungNodeThatIsNotReadyHasUntilItsStartUpTimeIsOver) {
   options.group_defaults.max_node_startup_time = minutes(7);
   SetTarget(1);
   AddBoth("m1", false, minutes(7) - seconds(1));
