@@ -215,7 +215,7 @@ Task<Status> GroupSeller::Cancel(market::Outcome outcome) {
   co_return first;
 }
 
-bool GroupSeller::WasOrdered(const market::Lot& lot) const {
+bool GroupSeller::WasOrdered(const market::Outcome&, const market::Lot& lot) const {
   const auto target = shared_.groups.TargetSize(lot.source);
   return target.ok() && *target >= lot.after;
 }

@@ -48,7 +48,7 @@ class GroupSeller final : public market::Seller {
   void Keep(const std::vector<market::Reserved>& reserved) override {
     parts_.reserved.Replace(reserved, kName);
   }
-  bool WasOrdered(const market::Lot& lot) const override;
+  bool WasOrdered(const market::Outcome& outcome, const market::Lot& lot) const override;
   market::Delivery Look(const market::Outcome& outcome,
                         const std::vector<std::string>& taken) const override;
   model::ResourceList Stock(TimePoint now) const override;

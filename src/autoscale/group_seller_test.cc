@@ -111,7 +111,8 @@ TEST_F(GroupSellerTest, AnOfferIsOrderedWholeAndItsMachinesAreOnTheirWay) {
   const market::Delivery delivery = engine_->seller().Look(outcome, {});
   EXPECT_EQ(delivery.coming, 5);
   EXPECT_EQ(delivery.lost, 0);
-  for (const market::Lot& lot : outcome.lots) EXPECT_TRUE(engine_->seller().WasOrdered(lot));
+  for (const market::Lot& lot : outcome.lots)
+    EXPECT_TRUE(engine_->seller().WasOrdered(outcome, lot));
 }
 
 TEST_F(GroupSellerTest, WhatIsNotForSaleIsRefusedWithAReasonPerGroup) {

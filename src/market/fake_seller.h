@@ -74,7 +74,7 @@ class FakeSeller final : public Seller {
     co_return Status::Ok();
   }
   void Keep(const std::vector<Reserved>& reserved) override { kept = reserved; }
-  bool WasOrdered(const Lot& lot) const override { return target >= lot.after; }
+  bool WasOrdered(const Outcome&, const Lot& lot) const override { return target >= lot.after; }
   Delivery Look(const Outcome& outcome, const std::vector<std::string>& taken) const override {
     Delivery delivery;
     int machines = 0;

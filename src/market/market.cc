@@ -74,7 +74,7 @@ void Market::Keep(const std::vector<Reserved>& reserved) {
 
 bool Market::WasOrdered(const Outcome& outcome, const Lot& lot) const {
   const Seller* seller = Find(outcome.seller);
-  return seller != nullptr && seller->WasOrdered(lot);
+  return seller != nullptr && seller->WasOrdered(outcome, lot);
 }
 
 Delivery Market::Look(const Outcome& outcome, const std::vector<std::string>& taken) const {

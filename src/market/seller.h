@@ -43,7 +43,7 @@ class Seller {
   // them. Those of other sellers may be among them.
   virtual void Keep(const std::vector<Reserved>& reserved) = 0;
   // Of a lot whose order was about to go out when the process ended: whether it has.
-  virtual bool WasOrdered(const Lot& lot) const = 0;
+  virtual bool WasOrdered(const Outcome& outcome, const Lot& lot) const = 0;
   // What has become of it. `taken`: nodes that are somebody else's, by name.
   virtual Delivery Look(const Outcome& outcome, const std::vector<std::string>& taken) const = 0;
   // What is on its way and what could still be bought, at most: the part of the cluster's total

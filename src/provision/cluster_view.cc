@@ -48,20 +48,24 @@ StorageRules StorageRulesOf(const Context& context) {
           .unsupported_topology_keys = context.traits().unsupported_storage_topology_keys};
 }
 
-DisruptionWorld MakeView(const ViewParts& parts, TimePoint now) {
+DisruptionWorld MakeView(const ViewParts& parts, TimePoint now,
+                         const std::vector<PodPtr>& also_asked) {
   Context& context = parts.context;
   const cluster::World& world = context.world();
   DisruptionObjects objects;
   cloud::WaitingShapes waiting;
   std::set<std::string> shapes;
+  const auto ask_for = [&](const model::Pod& pod) {
+    model::ResourceList requests = model::RequestList(pod);
+    if (shapes.insert(ShapeText(requests)).second) waiting.requests.push_back(std::move(requests));
+  };
+  for (const PodPtr& pod : also_asked) ask_for(*pod);
   for (const auto* entry : world.Pods()) {
     const PodPtr& pod = entry->pod;
     const bool waits = pod->spec.node_name.empty();
     if (waits && context.parts.not_ours && context.parts.not_ours(*pod)) continue;
     objects.pods.push_back(pod);
-    if (!waits || !IsProvisionable(*pod)) continue;
-    model::ResourceList requests = model::RequestList(*pod);
-    if (shapes.insert(ShapeText(requests)).second) waiting.requests.push_back(std::move(requests));
+    if (waits && IsProvisionable(*pod)) ask_for(*pod);
   }
   objects.pools = parts.pools.Views(waiting);
   objects.claims = parts.store.List();

@@ -19,7 +19,10 @@ struct ViewParts {
   const Marks& marks;
 };
 
-DisruptionWorld MakeView(const ViewParts& parts, TimePoint now);
+// `also_asked`: pods that are not pending here and are about to be asked for, too. Instance types
+// that are made to measure are made for them as well.
+DisruptionWorld MakeView(const ViewParts& parts, TimePoint now,
+                         const std::vector<PodPtr>& also_asked = {});
 
 SolverOptions SolverOptionsOf(const Context& context);
 DisruptionOptions DisruptionOptionsOf(const Context& context);

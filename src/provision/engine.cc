@@ -11,6 +11,7 @@
 #include "provision/lifecycle/node_end.h"
 #include "provision/lifecycle/repair.h"
 #include "provision/nearest_pool.h"
+#include "provision/pool_seller.h"
 #include "provision/provisioner.h"
 
 namespace coppice::provision {
@@ -78,7 +79,9 @@ class Engine::Body {
         repair_({context_, store_, life_}),
         provisioner_({context_, store_, pools_, life_, marks_}),
         queue_({context_, store_, life_, provisioner_, marks_}),
-        disruptor_({context_, store_, pools_, queue_, marks_}) {
+        disruptor_({context_, store_, pools_, queue_, marks_}),
+        seller_({context_, store_, pools_, life_, provisioner_, marks_,
+                 [this] { return passed_ && garbage_.refreshed(); }}) {
     provisioner_.explain = [this](std::shared_ptr<const DisruptionWorld> world,
                                   std::vector<report::UnplacedPod> unplaced) {
       context_.Spawn(Explain(std::move(world), std::move(unplaced)));
@@ -135,6 +138,7 @@ class Engine::Body {
 
   std::shared_ptr<const report::ProvisionReport> report() const { return report_; }
   size_t under_way() const { return context_.under_way(); }
+  market::Seller& seller() { return seller_; }
 
  private:
   // Near misses, on a worker; they stand in the report of the next pass. Pods that were refused with
@@ -237,6 +241,7 @@ class Engine::Body {
   Provisioner provisioner_;
   DisruptionQueue queue_;
   Disruptor disruptor_;
+  PoolSeller seller_;
   std::optional<report::Provisioning> provisioning_;
   std::map<std::string, std::vector<report::PoolMiss>> misses_;  // by the peer's sentence
   std::shared_ptr<const report::ProvisionReport> report_;
@@ -258,5 +263,6 @@ bool Engine::NodesChanged(TimePoint now) { return body_->News(now); }
 bool Engine::ObjectsChanged(TimePoint now) { return body_->News(now); }
 std::shared_ptr<const report::ProvisionReport> Engine::report() const { return body_->report(); }
 size_t Engine::under_way() const { return body_->under_way(); }
+market::Seller& Engine::seller() { return body_->seller(); }
 
 }  // namespace coppice::provision

@@ -32,6 +32,7 @@
 #include "cluster/world.h"
 #include "cluster/writer.h"
 #include "fit/chain.h"
+#include "market/seller.h"
 #include "provision/options.h"
 #include "report/provision_report.h"
 
@@ -91,6 +92,9 @@ class Engine {
   bool PodGone(TimePoint now);
   bool NodesChanged(TimePoint now);
   bool ObjectsChanged(TimePoint now);  // NodePools, NodeClaims, NodeClasses
+
+  // The pools as who sells machines to gangs.
+  market::Seller& seller();
 
   // Of the last pass; null before the first.
   std::shared_ptr<const report::ProvisionReport> report() const;

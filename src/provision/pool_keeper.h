@@ -35,6 +35,12 @@ class PoolKeeper {
   const std::vector<NodePoolPtr>& pools() const { return pools_; }
   NodePoolPtr Find(std::string_view name) const;
 
+  // As they were when last asked for; null: they are not known.
+  std::shared_ptr<const cloud::InstanceTypes> TypesOf(const std::string& pool) const {
+    const auto sold = sold_.find(pool);
+    return sold == sold_.end() ? nullptr : sold->second.types;
+  }
+
   // How a launch of the pool's class ended: registered, or given up.
   void LaunchEnded(std::string_view pool, bool well, std::string_view reason,
                    std::string_view message);

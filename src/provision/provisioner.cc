@@ -26,19 +26,6 @@ bool IsUnlaunched(const model::NodeClaim& claim) {
   return claim.status.provider_id.empty() && !claim.metadata.deletion_timestamp;
 }
 
-// The most that any of the types has.
-model::ResourceList MostOf(const cloud::TypeList& types) {
-  model::ResourceList most;
-  for (const cloud::InstanceType* type : types) {
-    for (const auto& [name, amount] : type->capacity) {
-      model::Quantity& there = most[name];
-      if (there.Compare(amount) < 0) there = amount;
-    }
-  }
-  most["nodes"] = model::Quantity::FromUnits(1);
-  return most;
-}
-
 report::PlannedMachine Described(const PlannedClaim& planned, const std::string& pool,
                                  const std::vector<PodPtr>& pods, const model::LabelRules& labels) {
   report::PlannedMachine machine{.pool = pool, .type_count = planned.types.size()};
@@ -54,6 +41,18 @@ report::PlannedMachine Described(const PlannedClaim& planned, const std::string&
 }
 
 }  // namespace
+
+model::ResourceList MostOf(const cloud::TypeList& types) {
+  model::ResourceList most;
+  for (const cloud::InstanceType* type : types) {
+    for (const auto& [name, amount] : type->capacity) {
+      model::Quantity& there = most[name];
+      if (there.Compare(amount) < 0) there = amount;
+    }
+  }
+  most["nodes"] = model::Quantity::FromUnits(1);
+  return most;
+}
 
 std::string Provisioner::NewName(const std::string& pool) {
   static constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // as the API server

@@ -47,6 +47,11 @@ class Provisioner {
   // Why the pool may not buy one more now; "" if it may.
   std::string WhyNotBuy(const model::NodePool& pool);
 
+  // Takes what claims on their way may turn out to have off the pools' limits.
+  void HoldBackLimits(DisruptionWorld& world);
+  // Pools with a claim that is not launched and of whose pods nothing is known.
+  std::set<std::string> UnsyncedPools(TimePoint now);
+
   // Claims of static pools: as many as are wished for.
   void KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint now);
 
@@ -66,8 +71,6 @@ class Provisioner {
   Task<void> BuyAll(const DisruptionWorld& world, const SolveRequest& request,
                     SolveOutcome& outcome, const std::set<std::string>& unsynced,
                     report::Provisioning& told);
-  void HoldBackLimits(DisruptionWorld& world);
-  std::set<std::string> UnsyncedPools(TimePoint now);
   void TellIgnored(const DisruptionWorld& world, report::Provisioning& told);
   void Nominate(const DisruptionWorld& world, const SolveRequest& request,
                 const SolveOutcome& outcome, TimePoint now, report::Provisioning& told);
@@ -93,5 +96,8 @@ class Provisioner {
   std::map<std::string, TimePoint> unsure_;   // by pool: a create whose end is not known
   std::set<std::string> static_busy_;         // pools
 };
+
+// The most that a machine of any of these types has; with "nodes".
+model::ResourceList MostOf(const cloud::TypeList& types);
 
 }  // namespace coppice::provision

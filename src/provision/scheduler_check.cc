@@ -73,6 +73,14 @@ class PlanInSnapshot {
       for (const auto* entry : world_.BoundTo(node))
         index_[entry->pod->metadata.uid] = entry->index;
     }
+    // Tasks that were made up for a quote are not there yet.
+    for (const PlannedClaim& claim : plan_.outcome.claims) {
+      for (const size_t pod : claim.pods) {
+        const model::Pod& planned = *plan_.pods[pod];
+        if (planned.spec.node_name.empty() && !index_.contains(planned.metadata.uid))
+          index_[planned.metadata.uid] = snapshot_.AddPod(planned);
+      }
+    }
   }
 
   cluster::World& world_;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/flag_set.h"
 #include "base/status.h"
@@ -19,6 +20,8 @@ namespace coppice::provision {
 
 struct Settings {
   EngineOptions options;
+  // Schedulers whose pods somebody else in this process buys for; not a flag.
+  std::vector<std::string> gang_scheduler_names = {};
 
   // What belongs to the process, where somebody has said it: flags of the process itself win.
   std::optional<double> kube_client_qps;

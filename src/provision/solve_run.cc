@@ -220,7 +220,7 @@ bool SolveRun::Place(size_t pod, RunClass& of, Refusal& refusal) {
     return false;
   }
   const bool hopeless = topology_->IsHopeless(of.rules);
-  if (!hopeless && PlaceOnNode(pod, of)) return true;
+  if (!hopeless && !request_.only_new && PlaceOnNode(pod, of)) return true;
   order_.Sort();
   if (!hopeless && PlaceOnClaim(pod, of)) return true;
   if (world_.templates.empty()) {

@@ -129,7 +129,9 @@ struct SolveRequest {
   bool is_consolidation = false;
   // Reservation id -> slots that the nodes left out would free.
   std::map<std::string, int64_t> credited_reservations;
-  // 0: every claim is cut to most_instance_types as it would be bought. Simulations that choose
+  // Machines that exist, or are on their way, take nothing: they only count by topology.
+  bool only_new = false;
+  // Every claim is cut to most_instance_types as it would be bought. Simulations that choose
   // among all types say false.
   bool truncate = true;
 };

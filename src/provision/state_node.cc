@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
+#include "market/intent.h"
 #include "model/taints.h"
 #include "provision/solver.h"
 
@@ -32,6 +34,9 @@ bool IsEphemeral(const model::Taint& taint) {
            return taint.key == name.key && taint.effect == name.effect;
          });
 }
+
+// What is held for a gang does not become free by itself, although it is a start-up taint.
+bool IsHold(const model::Taint& taint) { return taint.key == market::kHeldForTaint; }
 
 bool LabelIsTrue(const NodePtr& node, std::string_view label) {
   const std::string* value = node == nullptr ? nullptr : node->metadata.labels.Find(label);
@@ -74,16 +79,17 @@ std::string StateNode::hostname() const {
 std::string StateNode::provider_id() const { return node == nullptr ? "" : node->spec.provider_id; }
 
 std::vector<model::Taint> StateNode::taints() const {
-  std::vector<model::Taint> taints =
-      node == nullptr || !registered() ? claim->taints : node->spec.taints;
+  const bool from_claim = node == nullptr || !registered();
+  std::vector<model::Taint> taints = from_claim ? claim->taints : node->spec.taints;
   if (managed() && !initialized()) {
     std::erase_if(taints, [this](const model::Taint& taint) {
       return IsEphemeral(taint) ||
              std::ranges::any_of(claim->startup_taints, [&](const model::Taint& startup) {
-               return model::SameTaint(startup, taint);
+               return !IsHold(startup) && model::SameTaint(startup, taint);
              });
     });
   }
+  if (from_claim) std::ranges::copy_if(claim->startup_taints, std::back_inserter(taints), IsHold);
   return taints;
 }
 

@@ -28,9 +28,10 @@ std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
 }
 
 RunSettings Together(RunSettings settings) {
-  if (settings.node_groups && settings.batch && !settings.flags.upstream_exact) {
-    settings.flags.options.gang_scheduler_names = settings.batch->engine.session.scheduler_names;
-  }
+  if (!settings.batch || settings.flags.upstream_exact) return settings;
+  const auto& names = settings.batch->engine.session.scheduler_names;
+  if (settings.node_groups) settings.flags.options.gang_scheduler_names = names;
+  if (settings.node_pools) settings.node_pools->gang_scheduler_names = names;
   return settings;
 }
 

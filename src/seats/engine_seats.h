@@ -23,7 +23,7 @@ struct RunSettings {
 };
 
 // What one engine is to know of another: pods that batch places are bought for as gangs, and node
-// groups leave them alone.
+// groups and node pools leave them alone.
 RunSettings Together(RunSettings settings);
 
 // In the order in which those that are due together take their turns.

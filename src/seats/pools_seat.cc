@@ -1,6 +1,6 @@
 #include "seats/pools_seat.h"
 
-#include <atomic>
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <set>
@@ -25,6 +25,7 @@ class PoolsSeat final : public EngineSeat {
         turn_([this](const report::ProvisionReport& report) { Tell(report); }) {}
 
   host::Engine& engine() override { return turn_; }
+  market::Seller* seller() override { return engine_ == nullptr ? nullptr : &engine_->seller(); }
 
   void AddKinds(EngineKinds& kinds) override {
     kinds.Add<model::NodePool>();
@@ -59,6 +60,7 @@ class PoolsSeat final : public EngineSeat {
                                .metrics = parts_.metrics,
                                .filters = filters_.get(),
                                .view_age = [&feed] { return feed.view_age(); },
+                               .not_ours = PlacedByBatch(),
                                .foreign_classes = ForeignClasses(),
                                .wake = parts_.look_again});
     turn_.Open(*engine_);
@@ -76,6 +78,13 @@ class PoolsSeat final : public EngineSeat {
   }
 
  private:
+  // Pods that batch places are bought for as gangs, by it.
+  std::function<bool(const model::Pod&)> PlacedByBatch() const {
+    if (settings_.gang_scheduler_names.empty()) return nullptr;
+    return [names = settings_.gang_scheduler_names](const model::Pod& pod) {
+      return std::ranges::find(names, pod.spec.scheduler_name) != names.end();
+    };
+  }
   // A provider with classes of its own, not a cloud of the four verbs.
   bool OwnProvider() const { return parts_.plugins.node_claims.Has(parts_.flags.cloud_provider); }
   std::function<std::vector<cloud::NodeClassInput>()> ForeignClasses() {
