@@ -86,10 +86,13 @@ std::vector<NodeClassKind> CloudNodeClaims::SupportedNodeClasses() const {
   return {{kNodeClassGroup, kNodeClassVersion, kNodeClassKindName}};
 }
 
-// As most providers of Karpenter have it: half an hour is longer than any reboot.
+// As most providers of Karpenter have it: half an hour is longer than any reboot. A kubelet that is
+// not heard of ends no pods: none of them is waited for.
 std::vector<RepairPolicy> CloudNodeClaims::RepairPolicies() const {
-  return {{"Ready", "False", std::chrono::minutes(30)},
-          {"Ready", "Unknown", std::chrono::minutes(30)}};
+  std::vector<RepairPolicy> policies = {{"Ready", "False", std::chrono::minutes(30)},
+                                        {"Ready", "Unknown", std::chrono::minutes(30)}};
+  for (RepairPolicy& policy : policies) policy.termination_grace_period = Duration::zero();
+  return policies;
 }
 
 Result<model::NodeClaim> CloudNodeClaims::Create(const model::NodeClaim& claim, Deadline deadline) {

@@ -101,10 +101,15 @@ class FakeNodeClaims : public NodeClaims {
   std::vector<NodeClassKind> SupportedNodeClasses() const override {
     return {{kGroup, "v1", kKind}};
   }
-  std::vector<RepairPolicy> RepairPolicies() const override {
-    return {{"Ready", "False", std::chrono::minutes(10)},
-            {"Ready", "Unknown", std::chrono::minutes(10)}};
-  }
+  std::vector<RepairPolicy> RepairPolicies() const override { return repair_policies; }
+  std::vector<RepairPolicy> repair_policies = {{.condition_type = "Ready",
+                                                .condition_status = "False",
+                                                .toleration = std::chrono::minutes(10),
+                                                .termination_grace_period = Duration::zero()},
+                                               {.condition_type = "Ready",
+                                                .condition_status = "Unknown",
+                                                .toleration = std::chrono::minutes(10),
+                                                .termination_grace_period = Duration::zero()}};
 
   Result<model::NodeClaim> Create(const model::NodeClaim& claim, Deadline) override {
     const FakeAnswer answer = on_create ? on_create(claim) : FakeAnswer{};

@@ -73,11 +73,21 @@ struct NodeClassKind {
   friend bool operator==(const NodeClassKind&, const NodeClassKind&) = default;
 };
 
-// A node whose condition has been so for that long is beyond repair.
+enum class RepairAction : uint8_t { kReplace, kReboot };
+
+// A node whose condition has been so for that long is beyond waiting for.
 struct RepairPolicy {
   std::string condition_type;
   std::string condition_status;
   Duration toleration{};
+  // Which reasons of the condition it is about, as a pattern (found anywhere in the reason). Empty:
+  // those that no other policy is about.
+  std::string reason_regex = {};
+  // How long its pods may take to leave; zero: none of them is waited for. Absent: as its claim
+  // says.
+  std::optional<Duration> termination_grace_period = std::nullopt;
+  int priority = 0;  // 0 to 100; the higher is repaired first
+  RepairAction action = RepairAction::kReplace;
   friend bool operator==(const RepairPolicy&, const RepairPolicy&) = default;
 };
 

@@ -85,6 +85,7 @@ namespace karpenter {
 inline constexpr char kGroup[] = "karpenter.sh";
 inline constexpr char kDoNotSyncTaintsLabel[] = "karpenter.sh/do-not-sync-taints";
 inline constexpr char kDoNotDisruptAnnotation[] = "karpenter.sh/do-not-disrupt";
+inline constexpr char kDoNotRepairAnnotation[] = "karpenter.sh/do-not-repair";
 inline constexpr char kDisruptionCostAnnotation[] = "karpenter.sh/disruption-cost";
 inline constexpr char kHashAnnotation[] = "karpenter.sh/nodepool-hash";
 inline constexpr char kHashVersionAnnotation[] = "karpenter.sh/nodepool-hash-version";

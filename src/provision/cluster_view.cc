@@ -36,11 +36,15 @@ SolverOptions SolverOptionsOf(const Context& context) {
 
 DisruptionOptions DisruptionOptionsOf(const Context& context) {
   const EngineOptions& options = context.options();
-  return {.solver = SolverOptionsOf(context),
-          .candidates = {.deletion_cost_is_managed = options.gates.pod_deletion_cost_management},
-          .spot_to_spot = options.gates.spot_to_spot_consolidation,
-          .spot_to_spot_least_types = options.spot_to_spot_least_types,
-          .terminate_first_drift = options.gates.terminate_first_drift};
+  DisruptionOptions made{
+      .solver = SolverOptionsOf(context),
+      .candidates = {.deletion_cost_is_managed = options.gates.pod_deletion_cost_management},
+      .spot_to_spot = options.gates.spot_to_spot_consolidation,
+      .spot_to_spot_least_types = options.spot_to_spot_least_types,
+      .terminate_first_drift = options.gates.terminate_first_drift,
+      .terminate_first_repair = options.gates.terminate_first_repair};
+  if (options.gates.node_repair && !options.legacy_node_repair) made.repair = context.repair;
+  return made;
 }
 
 StorageRules StorageRulesOf(const Context& context) {

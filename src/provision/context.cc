@@ -22,10 +22,19 @@ std::string ClassLabelOf(const cloud::NodeClassKind& kind) {
   return kind.group + "/" + Lower(kind.kind);
 }
 
+RepairPolicies RepairPoliciesOf(const EngineParts& parts) {
+  auto policies = RepairPolicies::Create(parts.claims.RepairPolicies());
+  if (policies.ok()) return *std::move(policies);
+  parts.log.Error("no node is repaired", {{"error", policies.status()}});
+  return {};
+}
+
 }  // namespace
 
 Context::Context(EngineParts engine_parts)
-    : parts(std::move(engine_parts)), kinds_(parts.claims.SupportedNodeClasses()) {
+    : parts(std::move(engine_parts)),
+      repair(RepairPoliciesOf(parts)),
+      kinds_(parts.claims.SupportedNodeClasses()) {
   for (const cloud::NodeClassKind& kind : kinds_) class_labels_.push_back(ClassLabelOf(kind));
 }
 
@@ -102,6 +111,21 @@ std::string LabelOr(const model::Labels& labels, std::string_view key, std::stri
 }
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+std::string SnakeCase(std::string_view name) {
+  std::string snake;
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper && !snake.empty()) snake += '_';
+    snake += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return snake;
+}
+
+std::string TerminationMode(const std::optional<Duration>& grace) {
+  if (!grace) return "graceful";
+  return *grace > Duration::zero() ? "eventual" : "forceful";
+}
 
 bool IsReadyNode(const model::Node& node) {
   const auto& conditions = node.status.conditions;

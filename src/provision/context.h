@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "provision/disruption/repair_policies.h"
 #include "provision/disruption/world.h"
 #include "provision/engine.h"
 
@@ -58,6 +59,9 @@ class Context {
   // For who asks for many: made once, good until the thread is given up.
   using NodeIndexById = std::map<std::string, std::vector<NodePtr>, std::less<>>;
   NodeIndexById NodesById() const;
+
+  // What the provider says of sick nodes; none if it makes no sense (the log has said so).
+  const RepairPolicies repair;
 
   // ---- Events. The same about the same is told once in a while.
 
@@ -107,6 +111,11 @@ class Context {
 
 std::string LabelOr(const model::Labels& labels, std::string_view key, std::string_view other = "");
 double Seconds(Duration duration);
+
+// "WhenEmptyOrUnderutilized" -> "when_empty_or_underutilized", as the peer's labels have it.
+std::string SnakeCase(std::string_view name);
+// graceful, eventual or forceful: how long a claim that goes waits for its pods.
+std::string TerminationMode(const std::optional<Duration>& grace);
 
 // Of a Node: its condition Ready is True.
 bool IsReadyNode(const model::Node& node);

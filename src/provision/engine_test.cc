@@ -332,9 +332,10 @@ TEST_F(EngineTest, StaticPoolKeepsItsReplicas) {
   EXPECT_EQ(rig.Machines().size(), 1);
 }
 
-TEST_F(EngineTest, RepairReplacesANodeThatIsNotReadyForTooLong) {
+TEST_F(EngineTest, LegacyRepairDeletesANodeThatIsNotReadyForTooLong) {
   EngineOptions options = WithoutDisruption();
   options.gates.node_repair = true;
+  options.legacy_node_repair = true;
   EngineRig rig(options);
   rig.AddPool("default");
   rig.AddPod("p", 1000);

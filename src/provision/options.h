@@ -16,6 +16,7 @@ struct FeatureGates {
   bool spot_to_spot_consolidation = false;
   bool static_capacity = false;
   bool terminate_first_drift = false;
+  bool terminate_first_repair = false;
   bool pod_deletion_cost_management = false;
 };
 
@@ -37,6 +38,10 @@ struct EngineOptions {
   MinValuesPolicy min_values_policy = MinValuesPolicy::kStrict;
   bool ignore_dra_requests = true;
   FeatureGates gates;
+
+  // Sick nodes are deleted at once, as before Karpenter 1.15, instead of within budgets and after
+  // their replacement (gate NodeRepair).
+  bool legacy_node_repair = false;
 
   // kube-scheduler's filters are asked before a machine is bought (not under upstream_exact).
   bool ask_filters = true;

@@ -39,7 +39,7 @@ class Provisioner {
   struct Wish {
     NodePoolPtr pool;
     model::NodeClaim claim;
-    std::string reason;  // provisioned, drifted, empty, underutilized
+    std::string reason;  // provisioned, unhealthy, drifted, empty, underutilized
     std::vector<PodPtr> pods;
     model::ResourceList most = {};  // that the machine may turn out to have
   };

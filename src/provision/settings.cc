@@ -22,6 +22,7 @@ bool FeatureGates::* GateNamed(std::string_view name) {
   if (name == "SpotToSpotConsolidation") return &FeatureGates::spot_to_spot_consolidation;
   if (name == "StaticCapacity") return &FeatureGates::static_capacity;
   if (name == "TerminateFirstDrift") return &FeatureGates::terminate_first_drift;
+  if (name == "TerminateFirstRepair") return &FeatureGates::terminate_first_repair;
   if (name == "PodDeletionCostManagement") return &FeatureGates::pod_deletion_cost_management;
   return nullptr;
 }
@@ -44,7 +45,7 @@ Status SetGates(FeatureGates& gates, std::string_view text) {
       return InvalidArgument(
           "there is no feature gate '" + name +
           "'; there are NodeRepair, ReservedCapacity, SpotToSpotConsolidation, StaticCapacity, "
-          "TerminateFirstDrift and PodDeletionCostManagement");
+          "TerminateFirstDrift, TerminateFirstRepair and PodDeletionCostManagement");
     } else if (wanted) {
       return Unimplemented("the feature gate " + name +
                            " is not there yet: take it out, or leave those pools to Karpenter");
@@ -96,9 +97,12 @@ void AddKarpenters(FlagSet& set, EngineOptions& options) {
             });
   set.Refuse("ignore-dra-requests", "true",
              "DRA is not there yet: pods with ResourceClaims are left alone");
+  set.AddBool("legacy-node-repair", options.legacy_node_repair,
+              "With the gate NodeRepair: sick nodes are deleted at once, as before Karpenter 1.15, "
+              "instead of within the budgets for Unhealthy and after their replacement.");
   set.Add("feature-gates", "string", "ReservedCapacity=true",
           "Name=true or false, comma separated: NodeRepair, ReservedCapacity, "
-          "SpotToSpotConsolidation, StaticCapacity, TerminateFirstDrift, "
+          "SpotToSpotConsolidation, StaticCapacity, TerminateFirstDrift, TerminateFirstRepair, "
           "PodDeletionCostManagement. NodeOverlay and CapacityBuffer are refused.",
           [&options](std::string_view text) { return SetGates(options.gates, text); });
 }

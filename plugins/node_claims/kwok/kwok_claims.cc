@@ -50,8 +50,10 @@ std::vector<cloud::NodeClassKind> KwokClaims::SupportedNodeClasses() const {
 }
 
 std::vector<cloud::RepairPolicy> KwokClaims::RepairPolicies() const {
-  return {{"Ready", "False", std::chrono::minutes(10)},
-          {"Ready", "Unknown", std::chrono::minutes(10)}};
+  std::vector<cloud::RepairPolicy> policies = {{"Ready", "False", std::chrono::minutes(10)},
+                                               {"Ready", "Unknown", std::chrono::minutes(10)}};
+  for (cloud::RepairPolicy& policy : policies) policy.termination_grace_period = Duration::zero();
+  return policies;
 }
 
 Result<model::NodeClaim> KwokClaims::Create(const model::NodeClaim& claim, Deadline) {

@@ -19,9 +19,14 @@ const model::Labels& AnnotationsOf(const StateNode& state, const Machine& machin
 }
 
 // Why the machine itself is no candidate; empty if it may be one.
-std::string WhyNotMachine(const StateNode& state, const Machine& machine) {
+std::string WhyNotMachine(const StateNode& state, const Machine& machine,
+                          DisruptionClass disruption_class) {
+  const bool repairs = disruption_class == DisruptionClass::kRepair;
+  if (repairs && !state.labels().contains(model::kNodePoolLabel))
+    return "repair requires a NodePool to construct and budget a safe replacement";
   if (state.node == nullptr) return "nodeclaim does not have an associated node";
   if (state.marked_for_deletion) return "node is deleting or marked for deletion";
+  if (!state.initialized() && repairs && state.registered()) return "";
   if (!state.initialized()) {
     return state.registered() ? "node isn't initialized" : "node isn't initialized nor registered";
   }
@@ -29,7 +34,7 @@ std::string WhyNotMachine(const StateNode& state, const Machine& machine) {
   if (machine.nominated) return "node is nominated for a pending pod";
   const std::string* protection =
       AnnotationsOf(state, machine).Find(names::kDoNotDisruptAnnotation);
-  if (protection != nullptr && *protection == "true") {
+  if (!repairs && protection != nullptr && *protection == "true") {
     return fmt::format("disruption is blocked through the \"{}\" annotation",
                        names::kDoNotDisruptAnnotation);
   }
@@ -101,7 +106,7 @@ class CandidateFinder {
     const StateNode& state = world_.solver.nodes[index];
     const Machine& machine = world_.machines[index];
     if (machine.claim == nullptr || machine.queued) return std::nullopt;
-    if (std::string why = WhyNotMachine(state, machine); !why.empty()) {
+    if (std::string why = WhyNotMachine(state, machine, class_); !why.empty()) {
       return Blocked(index, Sentence(std::move(why)));
     }
     const std::string pool_name = LabelText(state.labels(), model::kNodePoolLabel);
@@ -109,12 +114,14 @@ class CandidateFinder {
     if (pool == nullptr || pool->types == nullptr || pool->types->empty()) {
       return Blocked(index, fmt::format("NodePool not found (NodePool={})", pool_name));
     }
-    if (std::string why = WhyNotPods(machine.pods, budgets_, world_.now); !why.empty()) {
-      const bool goes_anyway =
-          class_ == DisruptionClass::kEventual && machine.claim->spec.termination_grace_period;
-      if (!goes_anyway) return Blocked(index, Sentence(std::move(why)));
-    }
-    return Make(index, *pool);
+    std::string why = WhyNotPods(machine.pods, budgets_, world_.now);
+    const bool goes_anyway =
+        class_ == DisruptionClass::kRepair ||
+        (class_ == DisruptionClass::kEventual && machine.claim->spec.termination_grace_period);
+    if (!why.empty() && !goes_anyway) return Blocked(index, Sentence(std::move(why)));
+    Candidate made = Make(index, *pool);
+    made.has_pod_blockers = !why.empty();
+    return made;
   }
 
  private:
@@ -167,6 +174,8 @@ std::string_view ToString(DisruptionEventKind kind) {
       return "ConsolidationApproved";
     case DisruptionEventKind::kRejected:
       return "ConsolidationRejected";
+    case DisruptionEventKind::kRepairBlocked:
+      return "NodeRepairBlocked";
   }
   return "";
 }

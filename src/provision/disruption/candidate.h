@@ -6,17 +6,20 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "provision/disruption/pod_rules.h"
+#include "provision/disruption/repair_policies.h"
 #include "provision/disruption/world.h"
 
 namespace coppice::provision {
 
 // Graceful: never against a pod's or budget's will. Eventual: the claim has a grace period after
-// which it will go anyway, so pods do not stand in the way of the decision.
-enum class DisruptionClass { kGraceful, kEventual };
+// which it will go anyway, so pods do not stand in the way of the decision. Repair: the node is bad;
+// neither its own protection nor that of its pods keeps it, but the method decides on the latter.
+enum class DisruptionClass { kGraceful, kEventual, kRepair };
 
 // What a node with no pods costs to lose.
 inline constexpr double kBaseDisruptionCost = 1.0;
@@ -31,6 +34,9 @@ struct Candidate {
   double reschedule_cost = kBaseDisruptionCost;  // the base, and what moving its pods costs
   // Of all its pods, scaled by the lifetime that is left; orders the shrinking of static pools.
   double disruption_cost = 0;
+  // Of repair: pods that may not be disturbed, or whose budget keeps them; and what was decided.
+  bool has_pod_blockers = false;
+  std::optional<RepairDecision> repair = {};
 
   double SavingsRatio() const { return price / reschedule_cost; }
   // No pod that costs anything to move; also true with pods that say so themselves.
@@ -46,7 +52,14 @@ inline bool BetterRatio(const Candidate& a, const Candidate& b) {
   return of_a != of_b ? of_a > of_b : a.machine < b.machine;
 }
 
-enum class DisruptionEventKind { kBlocked, kUnconsolidatable, kCandidate, kApproved, kRejected };
+enum class DisruptionEventKind {
+  kBlocked,
+  kUnconsolidatable,
+  kCandidate,
+  kApproved,
+  kRejected,
+  kRepairBlocked,  // about a machine, and about its pool
+};
 std::string_view ToString(DisruptionEventKind kind);  // the reason of the event
 
 // A sentence about a machine or, without one, about a pool.

@@ -48,6 +48,7 @@ PlannedClaim PlannedFrom(const Replacement& replacement) {
 
 std::string CreatedFor(Method method) {
   return method == Method::kDrift || method == Method::kStaticDrift ? "drifted"
+         : method == Method::kRepair                                ? "unhealthy"
          : method == Method::kEmptiness                             ? "empty"
                                                                     : "underutilized";
 }
@@ -199,14 +200,18 @@ void Disruptor::Tell(const MethodAnswer& answer, const DisruptionWorld& world) {
     }
     const StateNode& state = world.solver.nodes[*event.machine];
     const Machine& machine = world.machines[*event.machine];
-    const Duration again = event.kind == DisruptionEventKind::kUnconsolidatable
+    const bool sick = event.kind == DisruptionEventKind::kRepairBlocked;
+    const Duration again = sick || event.kind == DisruptionEventKind::kUnconsolidatable
                                ? kUnconsolidatableAgain
                                : Context::kTellAgain;
+    const std::string_view type = sick ? "Warning" : "Normal";
     if (state.node != nullptr)
-      context().Tell(Context::Of(*state.node), "Normal", reason, event.text, again);
+      context().Tell(Context::Of(*state.node), type, reason, event.text, again);
     if (machine.claim != nullptr)
-      context().Tell(Context::Of(*machine.claim), "Normal", reason, event.text, again);
-    if (event.kind != DisruptionEventKind::kBlocked &&
+      context().Tell(Context::Of(*machine.claim), type, reason, event.text, again);
+    if (const auto pool = sick ? parts_.pools.Find(event.pool) : nullptr)
+      context().Tell(Context::Of(*pool), type, reason, event.text, again);
+    if (event.kind != DisruptionEventKind::kBlocked && !sick &&
         event.kind != DisruptionEventKind::kUnconsolidatable)
       continue;
     report::StayingPoolNode staying{
@@ -249,6 +254,7 @@ Order Disruptor::OrderOf(const Command& command, const DisruptionWorld& world) c
     order.claims.push_back(now);
     order.nodes.push_back(world.solver.nodes[candidate.machine].node);
     order.pods.push_back(candidate.reschedulable.size());
+    if (candidate.repair) order.repairs.push_back(*candidate.repair);
     order.price += candidate.price;
     if (std::ranges::find(order.pools, candidate.pool_name()) == order.pools.end())
       order.pools.push_back(candidate.pool_name());

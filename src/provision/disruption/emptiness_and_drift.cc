@@ -93,16 +93,9 @@ void DisruptionRound::Drift(MethodAnswer& answer) {
       answer.commands.push_back(Finished(std::move(command)));
       return;
     }
-    const std::string* reservation =
-        world_.solver.nodes[candidate->machine].labels().Find(options_.solver.reservation_label);
-    if (options_.terminate_first_drift && candidate->capacity_type == model::kReserved &&
-        reservation != nullptr && !reservation->empty()) {
-      SimulationOutcome freed = simulation().WithoutReserved(*candidate, *reservation);
-      if (freed.trouble.empty()) {
-        command.nominated = std::move(freed.nominated);
-        command = Finished(std::move(command));
-        command.decision = Decision::kTerminateFirst;
-        answer.commands.push_back(std::move(command));
+    if (options_.terminate_first_drift) {
+      if (auto first = TerminateFirst(std::move(command))) {
+        answer.commands.push_back(*std::move(first));
         return;
       }
     }
@@ -111,6 +104,23 @@ void DisruptionRound::Drift(MethodAnswer& answer) {
                              .machine = candidate->machine,
                              .text = Sentence(std::move(outcome.trouble))});
   }
+}
+
+// If all that keeps its pods from finding a place is that it holds a place in a reservation itself.
+std::optional<Command> DisruptionRound::TerminateFirst(Command command) {
+  const Candidate& candidate = command.candidates[0];
+  const std::string* reservation =
+      world_.solver.nodes[candidate.machine].labels().Find(options_.solver.reservation_label);
+  if (candidate.capacity_type != model::kReserved || reservation == nullptr || reservation->empty())
+    return std::nullopt;
+  SimulationOutcome freed = simulation().WithoutReserved(
+      candidate, *reservation,
+      command.method == Method::kRepair ? Simulation::For::kRepair : Simulation::For::kDrift);
+  if (!freed.trouble.empty()) return std::nullopt;
+  command.nominated = std::move(freed.nominated);
+  command = Finished(std::move(command));
+  command.decision = Decision::kTerminateFirst;
+  return command;
 }
 
 void DisruptionRound::StaticDrift(MethodAnswer& answer) {
@@ -123,28 +133,31 @@ void DisruptionRound::StaticDrift(MethodAnswer& answer) {
       answer.held_back_by_budget = true;
       continue;
     }
-    StaticDriftOf(candidates, answer);
+    const auto most = static_cast<size_t>(
+        std::min<int64_t>(answer.budgets[pool], static_cast<int64_t>(candidates.size())));
+    StaticReplacement(candidates, most, Method::kStaticDrift, options_.terminate_first_drift,
+                      answer);
   }
 }
 
-void DisruptionRound::StaticDriftOf(const Candidates& candidates, MethodAnswer& answer) {
+// One for one, as far as the pool's limit leaves room; else the old one first, if that is allowed.
+void DisruptionRound::StaticReplacement(const Candidates& candidates, size_t most, Method method,
+                                        bool terminate_first, MethodAnswer& answer) {
   const PoolView& view = *candidates[0]->pool;
   const model::NodePool& pool = *view.pool;
   const auto counted = world_.counts.find(pool.metadata.name);
   const DisruptionWorld::PoolCounts counts =
       counted == world_.counts.end() ? DisruptionWorld::PoolCounts{} : counted->second;
   if (counts.active > *pool.spec.replicas) return;  // it shrinks first
-  const size_t most = static_cast<size_t>(std::min<int64_t>(
-      answer.budgets[pool.metadata.name], static_cast<int64_t>(candidates.size())));
   const Replacement replacement = FromTemplate(pool, options_.solver.labels);
 
-  const bool may_terminate_first = options_.terminate_first_drift &&
+  const bool may_terminate_first = terminate_first &&
                                    model::IsTrue(pool.status.conditions, names::kReady) &&
                                    !pool.metadata.deletion_timestamp;
   const auto without_replacement = [&](const Candidates& chosen, auto may_go, const char* why_not) {
     for (size_t i = 0; i < most; ++i) {
       if (may_terminate_first && may_go(*chosen[i])) {
-        Command command = Finished({.method = Method::kStaticDrift, .candidates = {*chosen[i]}});
+        Command command = Finished({.method = method, .candidates = {*chosen[i]}});
         command.decision = Decision::kTerminateFirst;
         answer.commands.push_back(std::move(command));
       } else {
@@ -154,7 +167,7 @@ void DisruptionRound::StaticDriftOf(const Candidates& candidates, MethodAnswer& 
       }
     }
   };
-  if (options_.terminate_first_drift) {
+  if (terminate_first) {
     if (const auto full = FullReservations(view, replacement, options_.solver)) {
       // Only who holds a place that is still offered makes room for its successor: those first.
       const auto holds = [&](const Candidate& candidate) {
@@ -180,9 +193,8 @@ void DisruptionRound::StaticDriftOf(const Candidates& candidates, MethodAnswer& 
         "static NodePool is at its node limit and cannot stage a replacement");
   }
   for (size_t i = 0; i < std::min<size_t>(most, static_cast<size_t>(room)); ++i) {
-    answer.commands.push_back(Finished({.method = Method::kStaticDrift,
-                                        .candidates = {*candidates[i]},
-                                        .replacements = {replacement}}));
+    answer.commands.push_back(Finished(
+        {.method = method, .candidates = {*candidates[i]}, .replacements = {replacement}}));
   }
 }
 

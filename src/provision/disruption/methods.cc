@@ -13,6 +13,7 @@ namespace {
 namespace names = model::karpenter;
 
 DisruptionClass ClassOf(Method method) {
+  if (method == Method::kRepair) return DisruptionClass::kRepair;
   return method == Method::kDrift || method == Method::kStaticDrift ? DisruptionClass::kEventual
                                                                     : DisruptionClass::kGraceful;
 }
@@ -27,6 +28,7 @@ void Unconsolidatable(const Candidate& candidate, std::string text, DisruptionEv
 
 const std::vector<Method>& AllMethods() {
   static const std::vector<Method> kAll = {
+      Method::kRepair,       // what is broken goes before what is merely not needed
       Method::kEmptiness,    // costs nobody anything
       Method::kStaticDrift,  // static pools are replaced one for one
       Method::kDrift,        // what is outdated goes before what is merely dear
@@ -38,6 +40,8 @@ const std::vector<Method>& AllMethods() {
 
 std::string_view ReasonOf(Method method) {
   switch (method) {
+    case Method::kRepair:
+      return kUnhealthy;
     case Method::kEmptiness:
       return kEmpty;
     case Method::kStaticDrift:
@@ -83,10 +87,14 @@ MethodAnswer DisruptionRound::Wanted(Method method) {
 
 void DisruptionRound::Look(Method method, MethodAnswer& answer,
                            std::map<std::string, PoolTotals>& totals) {
+  const bool repairs = method == Method::kRepair;
+  if (repairs && options_.repair.empty()) return;
   CandidateList found =
       FindCandidates(world_, budgets_, ClassOf(method), options_.candidates, answer.events);
   for (Candidate& candidate : found.candidates) {
-    if (Wants(method, candidate, answer.events)) answer.candidates.push_back(std::move(candidate));
+    const bool wanted =
+        repairs ? WantsToRepair(candidate, answer.events) : Wants(method, candidate, answer.events);
+    if (wanted) answer.candidates.push_back(std::move(candidate));
   }
   answer.budgets = RemainingBudgets(world_, ReasonOf(method), answer.events);
   totals = std::move(found.totals);
@@ -98,6 +106,9 @@ MethodAnswer DisruptionRound::Ask(Method method) {
   Look(method, answer, totals);
   if (answer.candidates.empty()) return answer;
   switch (method) {
+    case Method::kRepair:
+      Repair(answer);
+      break;
     case Method::kEmptiness:
       Emptiness(answer);
       break;
@@ -129,6 +140,7 @@ bool DisruptionRound::Wants(Method method, const Candidate& candidate,
     case Method::kMultiNode:
     case Method::kSingleNode:
       return WantsToConsolidate(candidate, events);
+    case Method::kRepair:  // WantsToRepair
     case Method::kEmptiness:
       break;
   }

@@ -1,5 +1,5 @@
-// The ways to take machines away, each asked on the same world: emptiness, static drift, drift,
-// multi-node and single-node consolidation. The first that has a command acts, and the round is
+// The ways to take machines away, each asked on the same world: repair, emptiness, static drift,
+// drift, multi-node and single-node consolidation. The first that has a command acts, and the round is
 // over.
 //
 // Plan only: nothing is tainted, bought or deleted here, and a command is to be checked again
@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +23,10 @@
 
 namespace coppice::provision {
 
-enum class Method { kEmptiness, kStaticDrift, kDrift, kMultiNode, kSingleNode };
+enum class Method { kRepair, kEmptiness, kStaticDrift, kDrift, kMultiNode, kSingleNode };
 // In the order in which a round asks them.
 const std::vector<Method>& AllMethods();
-std::string_view ReasonOf(Method method);  // Empty, Drifted, Underutilized
+std::string_view ReasonOf(Method method);  // Unhealthy, Empty, Drifted, Underutilized
 
 enum class Decision { kDelete, kReplace, kTerminateFirst };
 std::string_view ToString(Decision decision);  // delete, replace, terminate-first
@@ -46,6 +47,8 @@ struct DisruptionOptions {
   bool spot_to_spot = false;             // gate SpotToSpotConsolidation
   size_t spot_to_spot_least_types = 15;  // as many cheaper types, or a spot node is left alone
   bool terminate_first_drift = false;    // gate TerminateFirstDrift
+  RepairPolicies repair = {};            // gate NodeRepair; none: nothing is repaired
+  bool terminate_first_repair = false;   // gate TerminateFirstRepair
   size_t most_nodes_at_once = 100;       // of multi-node consolidation
 };
 
@@ -82,10 +85,17 @@ class DisruptionRound {
   void Look(Method method, MethodAnswer& answer, std::map<std::string, PoolTotals>& totals);
   bool Wants(Method method, const Candidate& candidate, DisruptionEvents& events) const;
   bool WantsToConsolidate(const Candidate& candidate, DisruptionEvents& events) const;
+  bool WantsToRepair(Candidate& candidate, DisruptionEvents& events) const;
 
+  void Repair(MethodAnswer& answer);
+  bool RepairStatic(const Candidate& candidate, MethodAnswer& answer);
+  bool RepairDynamic(const Candidate& candidate, MethodAnswer& answer);
+  std::set<std::string> SickPools() const;  // too many of its nodes are bad at once
   void Emptiness(MethodAnswer& answer);
   void StaticDrift(MethodAnswer& answer);
-  void StaticDriftOf(const Candidates& candidates, MethodAnswer& answer);
+  void StaticReplacement(const Candidates& candidates, size_t most, Method method,
+                         bool terminate_first, MethodAnswer& answer);
+  std::optional<Command> TerminateFirst(Command command);
   void Drift(MethodAnswer& answer);
   void MultiNode(MethodAnswer& answer, const std::map<std::string, PoolTotals>& totals);
   void SingleNode(MethodAnswer& answer, const std::map<std::string, PoolTotals>& totals);

@@ -5,6 +5,7 @@
 
 #include "model/taints.h"
 #include "provision/conditions.h"
+#include "wire/time_text.h"
 
 namespace coppice::provision {
 
@@ -268,7 +269,16 @@ Task<void> DisruptionQueue::DeleteAll(std::string id) {
         "Disrupting " + std::string(ToString(order.decision)) + ": " + LowerReason(order.method);
     context().Tell(Context::Of(*order.nodes[i]), "Normal", "DisruptionTerminating", text);
     context().Tell(Context::Of(*now), "Normal", "DisruptionTerminating", text);
-    const Status status = co_await parts_.life.Disrupt(now, LowerReason(order.method));
+    Status status;
+    if (i < order.repairs.size() && order.repairs[i].grace)
+      status = co_await Bound(now, Later(context().Now(), *order.repairs[i].grace));
+    if (status.ok()) {
+      ClaimLife::Disruption why{.reason = LowerReason(order.method),
+                                .consolidates = !TypeOf(order.method).empty(),
+                                .pods = order.pods[i]};
+      status = co_await parts_.life.DisruptFor(now, std::move(why));
+    }
+    if (status.ok() && i < order.repairs.size()) CountRepair(*now, order.repairs[i]);
     all = all && status.ok();
   }
   if (!all) {  // the next look tries again
@@ -277,6 +287,29 @@ Task<void> DisruptionQueue::DeleteAll(std::string id) {
     co_return;
   }
   Close(id, "Done", "");
+}
+
+Task<Status> DisruptionQueue::Bound(ClaimPtr claim, TimePoint end) {
+  const std::string* there =
+      claim->metadata.annotations.Find(names::kTerminationTimestampAnnotation);
+  const auto at = there == nullptr ? std::nullopt : wire::ParseRfc3339(*there);
+  if (at && *at <= end) co_return Status::Ok();
+  model::NodeClaim after = *claim;
+  after.metadata.annotations[names::kTerminationTimestampAnnotation] = wire::FormatRfc3339(end);
+  co_return co_await parts_.store.Write(claim, std::move(after));
+}
+
+void DisruptionQueue::CountRepair(const model::NodeClaim& claim, const RepairDecision& decision) {
+  MetricLabels labels;
+  labels["condition"] = SnakeCase(decision.condition);
+  labels["nodepool"] = LabelOr(claim.metadata.labels, model::kNodePoolLabel);
+  labels["capacity_type"] = LabelOr(claim.metadata.labels, model::kCapacityTypeLabel);
+  labels["image_id"] = claim.status.image_id;
+  labels["termination_mode"] =
+      decision.grace ? TerminationMode(decision.grace)
+                     : TerminationMode(model::LastingOf(claim.spec.termination_grace_period));
+  context().Count("karpenter_nodeclaims_unhealthy_disrupted_total",
+                  "Number of unhealthy nodeclaims disrupted in total by node repair.", labels);
 }
 
 Task<void> DisruptionQueue::RollBack(std::string id, std::string why) {

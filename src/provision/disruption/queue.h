@@ -27,6 +27,8 @@ struct Order {
   std::vector<NodePtr> nodes;    // theirs
   std::vector<std::string> pools;
   std::vector<size_t> pods;  // that have to move, by claim
+  // Of repair, by claim: the condition, and how long its pods may take; empty otherwise.
+  std::vector<RepairDecision> repairs;
   std::vector<Provisioner::Wish> replacements;
   std::vector<std::string> types;      // of replacements, for the report
   std::vector<std::string> nominated;  // provider ids
@@ -74,6 +76,9 @@ class DisruptionQueue {
   Task<void> UnmarkAll(Order order);
   Task<void> RollBack(std::string id, std::string why);
   Task<void> DeleteAll(std::string id);
+  // Its drain ends then at the latest; an earlier end stays.
+  Task<Status> Bound(ClaimPtr claim, TimePoint end);
+  void CountRepair(const model::NodeClaim& claim, const RepairDecision& decision);
   void Close(const std::string& id, std::string stage, std::string text);
   void CountDecision(const Order& order);
 

@@ -34,18 +34,21 @@ Simulation::Simulation(const DisruptionWorld& world, const PodBudgets& budgets,
 
 SimulationOutcome Simulation::Without(const std::vector<const Candidate*>& candidates,
                                       For purpose) {
-  return Ask(candidates, {.reserved = ReservedMode::kFallback,
-                          .is_consolidation = purpose == For::kConsolidation});
+  return Ask(
+      candidates,
+      {.reserved = ReservedMode::kFallback, .is_consolidation = purpose == For::kConsolidation},
+      purpose == For::kRepair);
 }
 
 SimulationOutcome Simulation::WithoutReserved(const Candidate& candidate,
-                                              const std::string& reservation) {
+                                              const std::string& reservation, For purpose) {
   return Ask({&candidate},
-             {.reserved = ReservedMode::kStrict, .credited_reservations = {{reservation, 1}}});
+             {.reserved = ReservedMode::kStrict, .credited_reservations = {{reservation, 1}}},
+             purpose == For::kRepair);
 }
 
 SimulationOutcome Simulation::Ask(const std::vector<const Candidate*>& candidates,
-                                  SolveRequest request) {
+                                  SolveRequest request, bool blocked_pods) {
   SimulationOutcome answer;
   if (world_.solver.pools.empty()) {
     answer.trouble = "no nodepool is ready to buy a replacement";
@@ -56,7 +59,8 @@ SimulationOutcome Simulation::Ask(const std::vector<const Candidate*>& candidate
   for (const Candidate* candidate : candidates) {
     request.without_nodes.push_back(candidate->machine);
     for (const PodPtr& pod : candidate->reschedulable) {
-      if (budgets_.IsCurrentlyReschedulable(*pod, world_.now)) request.pods.push_back(pod);
+      if (blocked_pods || budgets_.IsCurrentlyReschedulable(*pod, world_.now))
+        request.pods.push_back(pod);
     }
   }
   const size_t first_leaving = request.pods.size();

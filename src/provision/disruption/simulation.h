@@ -40,15 +40,18 @@ class Simulation {
   // All outlive the simulation.
   Simulation(const DisruptionWorld& world, const PodBudgets& budgets, const SolverOptions& options);
 
-  enum class For { kConsolidation, kDrift };
+  // For repair pods that cannot be evicted now are asked for, too: its drain has an end.
+  enum class For { kConsolidation, kDrift, kRepair };
   SimulationOutcome Without(const std::vector<const Candidate*>& candidates, For purpose);
 
   // The same for one drifted candidate, as it would be after its place in a reservation is free:
   // strictly, so that nothing is bought without one.
-  SimulationOutcome WithoutReserved(const Candidate& candidate, const std::string& reservation);
+  SimulationOutcome WithoutReserved(const Candidate& candidate, const std::string& reservation,
+                                    For purpose);
 
  private:
-  SimulationOutcome Ask(const std::vector<const Candidate*>& candidates, SolveRequest request);
+  SimulationOutcome Ask(const std::vector<const Candidate*>& candidates, SolveRequest request,
+                        bool blocked_pods);
   std::string Trouble(const SolveRequest& request, const SolveOutcome& outcome,
                       size_t first_leaving) const;
 

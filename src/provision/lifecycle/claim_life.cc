@@ -151,23 +151,28 @@ Task<Status> ClaimLife::WriteClaim(ClaimPtr before, model::NodeClaim after) {
   co_return co_await parts_.store.Write(std::move(before), std::move(after));
 }
 
-Task<Status> ClaimLife::Disrupt(ClaimPtr claim, std::string reason) {
+Task<Status> ClaimLife::DisruptFor(ClaimPtr claim, Disruption why) {
   const Status status = co_await parts_.store.Delete(claim);
   if (!status.ok()) co_return status;
-  const auto grace = model::LastingOf(claim->spec.termination_grace_period);
-  const std::string mode = !grace                      ? "graceful"
-                           : *grace > Duration::zero() ? "eventual"
-                                                       : "forceful";
   const auto pool = parts_.pools.Find(LabelOr(claim->metadata.labels, model::kNodePoolLabel));
   MetricLabels labels;
-  labels["reason"] = std::move(reason);
+  labels["reason"] = std::move(why.reason);
   labels["nodepool"] = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
   labels["capacity_type"] = LabelOr(claim->metadata.labels, model::kCapacityTypeLabel);
-  labels["consolidation_policy"] =
-      pool == nullptr ? "" : pool->spec.disruption.consolidation_policy;
-  labels["termination_mode"] = mode;
+  labels["consolidation_policy"] = pool == nullptr || !why.consolidates
+                                       ? ""
+                                       : SnakeCase(pool->spec.disruption.consolidation_policy);
+  labels["termination_mode"] =
+      TerminationMode(model::LastingOf(claim->spec.termination_grace_period));
   context().Count("karpenter_nodeclaims_disrupted_total",
                   "Number of nodeclaims disrupted in total by Karpenter.", labels);
+  if (why.pods > 0) {
+    context()
+        .parts.metrics
+        .GetCounter("karpenter_pods_disruption_initiated_total",
+                    "Number of pods whose eviction a disruption of their node has begun.", labels)
+        .Add(static_cast<double>(why.pods));
+  }
   co_return status;
 }
 

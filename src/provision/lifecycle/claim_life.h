@@ -45,7 +45,15 @@ class ClaimLife {
   void LookAt(const ClaimPtr& claim, TimePoint now);
 
   // Deletes a claim for a reason of ours, and counts it. OK if it is gone.
-  Task<Status> Disrupt(ClaimPtr claim, std::string reason);
+  struct Disruption {
+    std::string reason;
+    bool consolidates = false;  // by the policy of its pool
+    size_t pods = 0;            // that have to move
+  };
+  Task<Status> DisruptFor(ClaimPtr claim, Disruption why);
+  Task<Status> Disrupt(ClaimPtr claim, std::string reason) {
+    return DisruptFor(std::move(claim), Disruption{.reason = std::move(reason)});
+  }
 
   static bool IsLaunched(const model::NodeClaim& claim) {
     return model::IsTrue(claim.status.conditions, model::karpenter::kLaunched);

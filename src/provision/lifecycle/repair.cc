@@ -43,7 +43,7 @@ std::optional<Sick> SicknessOf(const model::Node& node,
 void Repair::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
                   TimePoint now) {
   Context& context = parts_.context;
-  if (!context.options().gates.node_repair) return;
+  if (!context.options().gates.node_repair || !context.options().legacy_node_repair) return;
   const auto policies = context.parts.claims.RepairPolicies();
   if (policies.empty()) return;
   struct Counts {

@@ -1,5 +1,7 @@
-// Repair (gate NodeRepair): a node that has been in a bad condition for longer than its provider
-// tolerates is replaced, by force; but never when many are bad at once, for then it is not the node.
+// Repair as it was before Karpenter 1.15 (--legacy-node-repair): a node that has been in a bad
+// condition for longer than its provider tolerates is deleted, by force and beside all budgets; but
+// never when many are bad at once, for then it is not the node. What there is now is a method of
+// disruption (disruption/repair_method.cc).
 //
 // Decision thread.
 
