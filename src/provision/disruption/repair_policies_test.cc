@@ -65,7 +65,7 @@ TEST(RepairPoliciesTest, TheShortestGraceCountsAndTheMoreImportantDecides) {
   EXPECT_EQ(decision->condition, "Ready");
   EXPECT_EQ(decision->grace, Duration(minutes(2)));
   // A rank higher; half an hour of waiting is worth as much.
-  const auto alone = policies.Decide(Sick({{"Disk", "True", ""}}), kStart + minutes(32));
+  const auto alone = policies.Decide(Sick({{"Disk", "True", ""}}), kStart + minutes(33));
   ASSERT_TRUE(alone);
   EXPECT_GT(alone->score, decision->score);
 }
