@@ -95,5 +95,78 @@ TEST_F(DeletionLimitsTest, ItsEmptyAndItsOccupiedNodesGoTogether) {
   EXPECT_EQ(cropped.drain[0].whole_group, 4);
 }
 
+TEST_F(DeletionLimitsTest, WhatCountsAsWholeIsWhatHasRegisteredOrWhatIsWanted) {
+  groups["y"] = {.all_or_nothing = true, .target = 5, .registered = 4};
+  const auto registered = Crop({.empty = Nodes("y", 4), .drain = {}});
+  ASSERT_THAT(Print(registered.empty), ElementsAre("y:4!"));
+  EXPECT_EQ(registered.empty[0].whole_group, 4);
+  groups["z"] = {.all_or_nothing = true, .target = 3, .registered = 5};
+  const auto wanted = Crop({.empty = Nodes("z", 3), .drain = {}});
+  ASSERT_THAT(Print(wanted.empty), ElementsAre("z:3!"));
+  EXPECT_EQ(wanted.empty[0].whole_group, 3);
+}
+
+TEST_F(DeletionLimitsTest, WholeGroupsFillTheLimitsToTheLast) {
+  groups["y"] = {.all_or_nothing = true, .target = 6, .registered = 6};
+  groups["z"] = {.all_or_nothing = true, .target = 4, .registered = 4};
+  EXPECT_THAT(Print(Crop({.empty = Both(Nodes("y", 6), Nodes("z", 4)), .drain = {}}).empty),
+              ElementsAre("y:6!", "z:4!"));
+  // One drain is allowed: y takes it, and z needs none.
+  EXPECT_THAT(
+      Print(Crop({.empty = Both(Nodes("y", 5), Nodes("z", 4)), .drain = Nodes("y", 1)}).empty),
+      ElementsAre("y:5!", "z:4!"));
+  options.max_drain_parallelism = 2;
+  EXPECT_THAT(Print(Crop({.empty = Both(Nodes("y", 5), Nodes("z", 3)),
+                          .drain = Both(Nodes("y", 1), Nodes("z", 1))})
+                        .empty),
+              ElementsAre("y:5!", "z:3!"));
+}
+
+TEST_F(DeletionLimitsTest, AGroupLargerThanTheLimitNeedsAtLeastOnePlace) {
+  groups["z"] = {.all_or_nothing = true, .target = 4, .registered = 4};
+  DeletionsInProgress deleting;
+  deleting.empty = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
+  EXPECT_THAT(Print(Crop({.empty = Nodes("z", 4), .drain = {}}, deleting).empty),
+              ElementsAre("z:4!"));
+  deleting.empty.push_back("10");
+  EXPECT_THAT(Crop({.empty = Nodes("z", 4), .drain = {}}, deleting).empty, IsEmpty());
+}
+
+TEST_F(DeletionLimitsTest, AGroupWithMoreDrainsThanAllowedNeedsAtLeastOneOfThem) {
+  groups["z"] = {.all_or_nothing = true, .target = 4, .registered = 4};
+  const NodesToDelete half{.empty = Nodes("z", 2), .drain = Nodes("z", 2)};
+  EXPECT_THAT(Print(Crop(half).drain), ElementsAre("z:2!"));
+  DeletionsInProgress deleting;
+  deleting.drained = {"x"};
+  EXPECT_THAT(Crop(half, deleting).empty, IsEmpty());
+  EXPECT_THAT(Crop({.empty = Nodes("z", 3), .drain = Nodes("z", 1)}, deleting).empty, IsEmpty());
+  // Whoever drains nothing does not ask for one.
+  groups["z"] = {.all_or_nothing = true, .target = 20, .registered = 20};
+  EXPECT_THAT(Print(Crop({.empty = Nodes("z", 20), .drain = {}}, deleting).empty),
+              ElementsAre("z:20!"));
+}
+
+TEST_F(DeletionLimitsTest, AGroupWithoutEmptyNodesIsDrainedWhole) {
+  options.max_drain_parallelism = 4;
+  groups["y"] = {.all_or_nothing = true, .target = 2, .registered = 2};
+  groups["z"] = {.all_or_nothing = true, .target = 2, .registered = 2};
+  EXPECT_THAT(Print(Crop({.empty = {}, .drain = Both(Nodes("y", 2), Nodes("z", 2))}).drain),
+              ElementsAre("y:2!", "z:2!"));
+  EXPECT_THAT(Crop({.empty = {}, .drain = Nodes("z", 1)}).drain, IsEmpty());
+}
+
+TEST_F(DeletionLimitsTest, OneDrainedGroupMayBeLargerThanTheLimitIfThereIsAny) {
+  options.max_drain_parallelism = 2;
+  groups["y"] = {.all_or_nothing = true, .target = 5, .registered = 5};
+  groups["z"] = {.all_or_nothing = true, .target = 5, .registered = 5};
+  const NodesToDelete both{.empty = {}, .drain = Both(Nodes("y", 5), Nodes("z", 5))};
+  EXPECT_THAT(Print(Crop(both).drain), ElementsAre("y:5!"));
+  DeletionsInProgress deleting;
+  deleting.drained = {"x"};
+  EXPECT_THAT(Print(Crop(both, deleting).drain), ElementsAre("y:5!"));
+  deleting.drained.push_back("w");
+  EXPECT_THAT(Crop(both, deleting).drain, IsEmpty());
+}
+
 }  // namespace
 }  // namespace coppice::autoscale
