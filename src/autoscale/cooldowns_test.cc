@@ -79,5 +79,25 @@ TEST_F(CooldownsTest, ThoseOfAProcessBeforeGoOnButNotFromTheFuture) {
   EXPECT_EQ(cooldowns.last_scale_up(), now - minutes(4)) << "what is known is younger";
 }
 
+TEST_F(CooldownsTest, OnesThatAreLongerThanAnHourHoldAFreshProcessForTheRest) {
+  options.scale_down_delay_after_add = minutes(90);
+  EXPECT_TRUE(cooldowns.Active(now + minutes(30) - seconds(1)));
+  EXPECT_FALSE(cooldowns.Active(now + minutes(30)));
+}
+
+TEST_F(CooldownsTest, WhatEndsAtTheSameTimeLeavesTheFirstReason) {
+  cooldowns.ScaledUp(now);
+  EXPECT_EQ(cooldowns.Longest({now + minutes(10), "else"}).why, "else");
+}
+
+TEST_F(CooldownsTest, ADeletionOfAProcessBeforeCountsLikewise) {
+  cooldowns.Recall({.last_delete = now - seconds(30)}, now);
+  EXPECT_TRUE(cooldowns.Active(now + seconds(29)));
+  EXPECT_FALSE(cooldowns.Active(now + seconds(30)));
+  cooldowns.Recall({.last_delete = now + hours(1)}, now);
+  EXPECT_TRUE(cooldowns.Active(now + seconds(59)));
+  EXPECT_FALSE(cooldowns.Active(now + minutes(1)));
+}
+
 }  // namespace
 }  // namespace coppice::autoscale

@@ -117,12 +117,14 @@ Task<void> RemovalFuse::Crop(Moment moment, CroppedDeletions& deletions) {
       const auto counts = [&](const RemovableNode& n) { return !empty.contains(n.node); };
       const auto counted = static_cast<int>(std::ranges::count_if(batch.nodes, counts));
       const bool whole = batch.whole_group > 0;
-      int budget = moment.stale || (whole && counted > allowed) ? 0 : std::max(0, allowed);
+      int left = moment.stale || (whole && counted > allowed) ? 0 : std::max(0, allowed);
+      // Before any of them is taken off: what comes after nodes that count must not be asked again
+      // whether these fit, or a group that fits stays for ever.
+      const bool empty_ones_go = !whole || counted <= left;
       std::erase_if(batch.nodes, [&](const RemovableNode& node) {
-        const bool free = empty.contains(node.node) && (!whole || counted <= budget);
-        if (free) return false;
-        if (budget > 0 && counts(node)) {
-          --budget;
+        if (empty_ones_go && empty.contains(node.node)) return false;
+        if (left > 0 && counts(node)) {
+          --left;
           --allowed;
           return false;
         }

@@ -134,5 +134,43 @@ TEST_F(RemovalFuseTest, TurnedOffItAsksNobody) {
   EXPECT_THAT(stays, IsEmpty());
 }
 
+// Nodes e0 to e9 cannot be looked at and count; those after them are known to be empty.
+std::function<Result<std::vector<cluster::LivePod>>(const std::string&)> EmptyFromTheTenth() {
+  return [](const std::string& node) -> Result<std::vector<cluster::LivePod>> {
+    if (node.size() < 3) return Unavailable("no answer");
+    return std::vector<cluster::LivePod>{};
+  };
+}
+
+TEST_F(RemovalFuseTest, AWholeGroupGoesIfThoseOfItThatCountAreAllowed) {
+  writer.pods_on = EmptyFromTheTenth();
+  EXPECT_EQ(GoEmpty(12, 12), 12u) << "ten count, and two are known to be empty";
+  EXPECT_THAT(stays, IsEmpty());
+  EXPECT_EQ(GoEmpty(12, 12), 0u) << "the ten are spent";
+}
+
+TEST_F(RemovalFuseTest, WhatIsKnownToBeEmptyGoesBesideMoreThanIsAllowed) {
+  writer.pods_on = EmptyFromTheTenth();
+  EXPECT_EQ(Drain(5), 5u);
+  EXPECT_EQ(GoEmpty(12), 7u) << "five of the ten, and the two that are known to be empty";
+}
+
+TEST_F(RemovalFuseTest, ARemovalCountsToTheEndOfTheWindowAndThenTheLoopIsCalled) {
+  EXPECT_EQ(Drain(10), 10u);
+  Wakeups content(clock.Now());
+  fuse.NoteDue(content);
+  EXPECT_FALSE(content.earliest().has_value()) << "nothing was held back";
+  const TimePoint end = clock.Now() + options.deviations.fuse_window;
+  EXPECT_EQ(Drain(1), 0u);
+  Wakeups held(clock.Now());
+  fuse.NoteDue(held);
+  ASSERT_TRUE(held.earliest().has_value());
+  EXPECT_EQ(held.earliest()->at, end + Duration(1));
+  clock.Advance(options.deviations.fuse_window);
+  EXPECT_EQ(Drain(1), 0u);
+  clock.Advance(Duration(1));
+  EXPECT_EQ(Drain(1), 1u);
+}
+
 }  // namespace
 }  // namespace coppice::autoscale
