@@ -15,14 +15,10 @@ struct AbsentPlugin {
   std::string_view instead;
 };
 // Upstream has them, we do not. A name that upstream does not know either is told from these.
-constexpr std::array<AbsentPlugin, 8> kAbsentPlugins{{
+constexpr std::array<AbsentPlugin, 4> kAbsentPlugins{{
     {"numa-aware", "let the kubelet's topology manager align what lands on a node"},
     {"deviceshare", "offer whole devices as extended resources, or share them with DRA"},
     {"rescheduling", "run a descheduler beside the scheduler"},
-    {"tdm", "put a taint on nodes outside of their hours"},
-    {"task-topology", "use pod affinity between the roles of a job"},
-    {"usage", "take nodes above their limits out by a taint"},
-    {"resource-strategy-fit", "use binpack or nodeorder with weights"},
     {"network-topology-aware", "use node affinity on the labels of the network's levels"},
 }};
 

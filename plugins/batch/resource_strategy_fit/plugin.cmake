@@ -1,0 +1,1 @@
+set(PLUGIN_LIBS nlohmann_json::nlohmann_json)

@@ -1,0 +1,2 @@
+set(PLUGIN_DEPS net)
+set(PLUGIN_LIBS nlohmann_json::nlohmann_json)
