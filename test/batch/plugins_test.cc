@@ -222,13 +222,14 @@ TEST(EvictionVoteTest, AVetoIsAVetoUnlessUpstreamIsExact) {
 }
 
 TEST(SessionTest, APluginThatIsNotThereIsRefusedWithWhatToDoInstead) {
-  const auto conf = batch::ParseConf("actions: allocate\ntiers:\n- plugins: [{name: tdm}]").value();
+  const auto conf =
+      batch::ParseConf("actions: allocate\ntiers:\n- plugins: [{name: rescheduling}]").value();
   const cluster::Facts facts;
   cluster::Snapshot snapshot(facts);
   const auto session = batch::Session::Open(conf, {}, test::ThePlugins().batch,
                                             test::ThePlugins().filters, snapshot, {});
   ASSERT_FALSE(session.ok());
-  EXPECT_THAT(session.status().message(), HasSubstr("taint on nodes outside of their hours"));
+  EXPECT_THAT(session.status().message(), HasSubstr("run a descheduler beside"));
 }
 
 TEST(SessionTest, TheSnapshotIsAsBeforeWhenASessionIsGone) {
