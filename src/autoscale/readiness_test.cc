@@ -5,7 +5,7 @@
 namespace coppice::autoscale {
 namespace {
 
-model::Time At(int seconds) { return model::Time{TimePoint(std::chrono::seconds(seconds))}; }
+model::Time At(int second) { return model::Time{TimePoint(std::chrono::seconds(second))}; }
 
 model::NodeCondition Condition(std::string type, std::string status, int since) {
   return {.type = std::move(type), .status = std::move(status), .last_transition_time = At(since)};
