@@ -65,7 +65,7 @@ void TryNodeClaims() {
 }
 
 // Two jobs of one pod each, and room for one: at the end of the month it is finance's.
-std::string FirstJobOn(std::chrono::sys_days day, const app::Plugins& plugins) {
+std::string FirstJobOn(std::chrono::sys_days day, const seats::Plugins& plugins) {
   const auto conf = batch::ParseConf(
       "actions: \"allocate\"\ntiers:\n- plugins:\n  - name: acme-month-end\n  - name: gang\n");
   REQUIRE(conf.ok());
@@ -116,8 +116,8 @@ std::string FirstJobOn(std::chrono::sys_days day, const app::Plugins& plugins) {
 int main(int argc, char** argv) {
   REQUIRE(argc == 2);
   TryNodeClaims();
-  app::Plugins plugins;
-  app::RegisterDiscoveredPlugins(plugins);
+  seats::Plugins plugins;
+  seats::RegisterDiscoveredPlugins(plugins);
   acme::Register(plugins.clouds);
   acme::Register(plugins.expanders);
   acme::Register(plugins.processors);
