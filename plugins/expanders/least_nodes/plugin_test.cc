@@ -22,6 +22,7 @@ namespace conformance {
 INSTANTIATE_TYPED_TEST_SUITE_P(LeastNodes, ExpanderSuite, LeastNodesUnderTest);
 }
 
+namespace expanders::least_nodes {
 namespace {
 
 using ::testing::ElementsAre;
@@ -42,4 +43,5 @@ TEST(LeastNodesTest, NoNodesAtAllAreNoHelp) {
 }
 
 }  // namespace
+}  // namespace expanders::least_nodes
 }  // namespace coppice

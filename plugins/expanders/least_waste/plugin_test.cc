@@ -22,6 +22,7 @@ namespace conformance {
 INSTANTIATE_TYPED_TEST_SUITE_P(LeastWaste, ExpanderSuite, LeastWasteUnderTest);
 }
 
+namespace expanders::least_waste {
 namespace {
 
 using ::testing::ElementsAre;
@@ -87,4 +88,5 @@ TEST(LeastWasteTest, InitContainersOverheadAndPodLevelRequestsCount) {
 }
 
 }  // namespace
+}  // namespace expanders::least_waste
 }  // namespace coppice

@@ -22,6 +22,7 @@ namespace conformance {
 INSTANTIATE_TYPED_TEST_SUITE_P(MostPods, ExpanderSuite, MostPodsUnderTest);
 }
 
+namespace expanders::most_pods {
 namespace {
 
 using ::testing::ElementsAre;
@@ -42,4 +43,5 @@ TEST(MostPodsTest, HowManyNodesDoesNotMatter) {
 }
 
 }  // namespace
+}  // namespace expanders::most_pods
 }  // namespace coppice

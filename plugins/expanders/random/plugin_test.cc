@@ -24,6 +24,7 @@ namespace conformance {
 INSTANTIATE_TYPED_TEST_SUITE_P(Random, ExpanderSuite, RandomUnderTest);
 }
 
+namespace expanders::random {
 namespace {
 
 using ::testing::ElementsAre;
@@ -44,4 +45,5 @@ TEST(RandomTest, EveryOptionComesUp) {
 TEST(RandomTest, OneIsAllThatIsLeft) { EXPECT_THAT(Left({{.group = "a"}}), ElementsAre("a")); }
 
 }  // namespace
+}  // namespace expanders::random
 }  // namespace coppice
