@@ -14,6 +14,9 @@
 namespace coppice::batch {
 namespace {
 
+// Sessions may be many in a second; who looks at shares does so at leisure.
+constexpr Duration kTellQueues = std::chrono::seconds(1);
+
 bool HasPlugin(const Conf& conf, std::string_view name) {
   return std::ranges::any_of(conf.tiers, [&](const Tier& tier) {
     return std::ranges::any_of(tier.plugins,
@@ -141,7 +144,7 @@ std::vector<WaitingJob> Engine::WaitingIn(Session& session) const {
   return waiting;
 }
 
-Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input) {
+Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input, bool tell_queues) {
   const Clock& clock = parts_.executor.clock();
   Ran ran;
   const TimePoint began = clock.Now();
@@ -169,6 +172,11 @@ Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input) {
     ran.times.actions.emplace_back(action, clock.Now() - start);
   }
   ran.waiting = WaitingIn(**session);
+  if (tell_queues) {
+    News news = (*session)->GatherNews();
+    ran.queues = QueuesOf((*session)->queues(), news);
+    ran.outside = std::move(news.outside);
+  }
   ran.outcome = (*session)->Close();
   ran.status = ran.outcome.failure;
   const auto reasons = ReasonsIn(ran.outcome);
@@ -198,13 +206,16 @@ coppice::Task<std::shared_ptr<const report::SessionReport>> Engine::Pass(TimePoi
   report->nodes = input.nodes.size();
   report->pods = own_.pod_count();
   Ran ran;
+  const bool tell_queues = !queues_at_ || now - *queues_at_ >= kTellQueues;
   own_.Hold();
   if (BelongsElsewhere(conf)) {
-    const std::function<void()> work = [&] { ran = RunSession(conf, std::move(input)); };
+    const std::function<void()> work = [&] {
+      ran = RunSession(conf, std::move(input), tell_queues);
+    };
     const Status taken = co_await OnWorker(*parts_.workers, parts_.executor, work);
     if (!taken.ok()) ran.status = taken;
   } else {
-    ran = RunSession(conf, std::move(input));
+    ran = RunSession(conf, std::move(input), tell_queues);
   }
   own_.ApplyHeld();
   const TimePoint done = parts_.executor.clock().Now();
@@ -214,6 +225,13 @@ coppice::Task<std::shared_ptr<const report::SessionReport>> Engine::Pass(TimePoi
   } else {
     Act(ran, *report, done);
   }
+  if (ran.status.ok() && tell_queues) {
+    queues_ = std::move(ran.queues);
+    outside_ = std::move(ran.outside);
+    queues_at_ = now;
+  }
+  report->queues = queues_;
+  report->outside = outside_;
   ended_ = parts_.executor.clock().Now();
   report->took = ended_ - now;
   if (parts_.metrics != nullptr) {

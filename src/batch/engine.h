@@ -91,9 +91,11 @@ class Engine {
     Outcome outcome;
     std::vector<WaitingJob> waiting;
     SessionTimes times;
+    std::vector<report::SessionReport::Queue> queues;
+    std::vector<report::SessionReport::Outside> outside;
   };
   // On any thread, our World held.
-  Ran RunSession(const Conf& conf, SessionInput input);
+  Ran RunSession(const Conf& conf, SessionInput input, bool tell_queues);
   SessionInput Input(std::string uid, TimePoint now) const;
   std::vector<WaitingJob> WaitingIn(Session& session) const;
   bool BelongsElsewhere(const Conf& conf) const;
@@ -111,7 +113,10 @@ class Engine {
   Leavers leavers_;
   std::optional<TimePoint> began_;
   TimePoint ended_;
-  std::optional<TimePoint> changed_;  // the first news that no session has seen
+  std::optional<TimePoint> changed_;                  // the first news that no session has seen
+  std::vector<report::SessionReport::Queue> queues_;  // as last told
+  std::vector<report::SessionReport::Outside> outside_;
+  std::optional<TimePoint> queues_at_;
 };
 
 }  // namespace coppice::batch

@@ -124,6 +124,14 @@ Status Session::OpenExtenders(const PluginRegistry& plugins, const fit::FilterRe
   return Status::Ok();
 }
 
+News Session::GatherNews() const {
+  News news;
+  for (const auto& [slot, plugin] : plugins_) {
+    if (const auto* teller = dynamic_cast<const TellsNews*>(plugin.get())) teller->TellNews(news);
+  }
+  return news;
+}
+
 NodeInfo* Session::FindNode(std::string_view name) const {
   const auto found = node_by_name_.find(name);
   return found == node_by_name_.end() ? nullptr : found->second;

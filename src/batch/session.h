@@ -27,6 +27,7 @@
 #include "batch/combine.h"
 #include "batch/conf.h"
 #include "batch/kube_view.h"
+#include "batch/news.h"
 #include "batch/object_texts.h"
 #include "batch/options.h"
 #include "batch/outcome.h"
@@ -123,6 +124,8 @@ class Session {
   const std::vector<uint32_t>& changed_nodes() const { return changed_nodes_; }
 
   const Combine& ask() const { return combine_; }
+  // What plug-ins have to say beside their answers.
+  News GatherNews() const;
   bool MayEvictFor(const Job& job) const {
     return !input_.evict_for || input_.evict_for->contains(job.id);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "report/batch_report.h"
 
 namespace coppice::report {
 
@@ -34,6 +35,28 @@ struct SessionReport {
     std::string phase;
     bool changed = false;
   };
+  // Of one resource: cpu in thousandths, memory in bytes. Below zero: nobody says.
+  struct Amount {
+    std::string resource;
+    double held = 0;
+    double deserved = -1;
+    double most = -1;
+  };
+  struct Queue {
+    std::string name;
+    std::string parent;
+    std::string state;
+    int32_t weight = 0;
+    int32_t running = 0;  // gangs, by its status
+    double share = -1;    // held of what it deserves, of the scarcest; below zero: nobody says
+    std::vector<Amount> amounts;
+  };
+  // Somebody outside whom sessions ask: an extender, and whether it is asked at all.
+  struct Outside {
+    std::string name;
+    std::string state;  // closed, open, trying: of its breaker
+    std::string text;   // the last failure
+  };
   struct Waiting {  // a job without a place
     std::string job;
     std::string queue;
@@ -48,6 +71,9 @@ struct SessionReport {
   std::vector<Refused> refused;
   std::vector<Group> groups;
   std::vector<Waiting> waiting;
+  std::vector<WaitingGang> gangs;  // the same with what is known of machines for them
+  std::vector<Queue> queues;       // by name; looked at once a second at most
+  std::vector<Outside> outside;
   size_t nodes = 0;
   size_t pods = 0;
 };

@@ -63,6 +63,29 @@ TEST(BatchEngine, StartsAGangWholeAndSaysSo) {
   ExpectNobodyTwiceAndNothingOverfull(cluster);
 }
 
+TEST(BatchEngine, AReportSaysWhatQueuesDeserveAndHold) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Queue("empty");
+  cluster.Node("a", "8");
+  cluster.Gang("gang", 2, "2");
+  cluster.Gang("late", 4, "2");
+  cluster.Start(kPlain);
+  cluster.Run(3s);
+  const std::vector<report::SessionReport::Queue>& queues = cluster.reports.back()->queues;
+  ASSERT_THAT(queues, SizeIs(2));
+  EXPECT_EQ(queues[0].name, "default");
+  EXPECT_EQ(queues[0].state, "Open");
+  const auto cpu =
+      std::ranges::find(queues[0].amounts, "cpu", &report::SessionReport::Amount::resource);
+  ASSERT_NE(cpu, queues[0].amounts.end());
+  EXPECT_EQ(cpu->held, 4000);
+  EXPECT_EQ(cpu->deserved, 8000) << "all of the cluster, for the other queue asks for nothing";
+  EXPECT_EQ(cpu->most, -1) << "no capability was set";
+  EXPECT_DOUBLE_EQ(queues[0].share, 0.5);
+  EXPECT_EQ(queues[1].share, -1) << "nobody has worked out a share of a queue without jobs";
+}
+
 TEST(BatchEngine, AGangThatDoesNotFitStartsNobodyAndIsHandedToWhoeverBuys) {
   struct Keeps final : batch::WaitingJobs {
     void SessionEnded(const std::vector<batch::WaitingJob>& jobs, TimePoint) override {

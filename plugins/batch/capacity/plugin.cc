@@ -16,6 +16,7 @@ namespace coppice::batch::capacity {
 namespace {
 
 class Capacity final : public Plugin,
+                       public TellsNews,
                        public QueueOrder,
                        public VictimQueueOrder,
                        public Reclaimable,
@@ -179,6 +180,14 @@ class Capacity final : public Plugin,
     const Resource admitted = job.WithoutGated(job.MinResources());
     own->inqueue.Add(admitted);
     for (const uint32_t above : own->ancestors) queues_.at(above).inqueue.Add(admitted);
+  }
+
+  void TellNews(News& news) const override {
+    if (!ready_) return;
+    for (const QueueInfo* queue : session_->queues()) {
+      const Attributes* own = queues_.Find(*queue);
+      if (own) news.shares.push_back({queue, own->share, own->deserved, own->allocated});
+    }
   }
 
   void OnAllocate(Event& event) override { Change(event.task, true); }

@@ -37,6 +37,10 @@ class Queues {
     auto& own = queues_[queue.index];
     return own ? &*own : nullptr;
   }
+  const Attributes* Find(const QueueInfo& queue) const {
+    const auto& own = queues_[queue.index];
+    return own ? &*own : nullptr;
+  }
   Attributes& at(uint32_t index) { return *queues_[index]; }
 
   // How far the two have the same ancestors; 0 for the root alone.

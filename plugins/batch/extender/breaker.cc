@@ -32,6 +32,11 @@ Breaker::State Breaker::state() const {
   return state_;
 }
 
+std::string Breaker::last_failure() const {
+  const std::lock_guard lock(mutex_);
+  return failures_ == 0 ? std::string() : last_;
+}
+
 std::string_view ToString(Breaker::State state) {
   switch (state) {
     case Breaker::State::kClosed:

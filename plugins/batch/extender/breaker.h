@@ -26,6 +26,7 @@ class Breaker {
   void Note(const Status& outcome, TimePoint now);
 
   State state() const;
+  std::string last_failure() const;  // "" while it answers
 
  private:
   const int64_t limit_;

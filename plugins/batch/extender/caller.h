@@ -52,6 +52,7 @@ class Caller {
   // Read anew: a rotated token counts from the next session on.
   Status ReadToken();
   Breaker::State breaker_state() const { return breaker_.state(); }
+  std::string last_failure() const { return breaker_.last_failure(); }
 
  private:
   Caller(const Config& config, bool upstream_exact, const Clock& clock,

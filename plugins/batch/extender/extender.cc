@@ -81,6 +81,17 @@ void Extender::Close(Session&) {
   }
 }
 
+void Extender::TellNews(News& news) const {
+  // Who is asked, not with which password.
+  std::string name = config_.url_prefix;
+  const size_t host = name.find("://");
+  const size_t at = host == std::string::npos ? host : name.find('@', host);
+  if (at != std::string::npos && at < name.find('/', host + 3)) name.erase(host + 3, at - host - 2);
+  const std::string failure = broken_.ok() ? line_->caller->last_failure() : broken_.message();
+  news.outside.push_back(
+      {std::move(name), std::string(ToString(line_->caller->breaker_state())), failure});
+}
+
 // ---- Predicates.
 
 Fit Extender::Failed(const Status& why) const {

@@ -36,6 +36,7 @@ struct Line {
 };
 
 class Extender final : public Plugin,
+                       public TellsNews,
                        Predicate,
                        BatchNodeOrder,
                        Preemptable,
@@ -53,6 +54,7 @@ class Extender final : public Plugin,
 
   Status Open(Session& session, Slots& slots) override;
   void Close(Session& session) override;
+  void TellNews(News& news) const override;
 
  private:
   Fit CheckNode(const Task& task, const NodeInfo& node) override;

@@ -92,6 +92,7 @@ struct ExtenderTest : testing::Test {
     EXPECT_TRUE(session.ok()) << session.status().ToString();
     if (!session.ok()) return {};
     (*session)->Run();
+    news = (*session)->GatherNews();
     return (*session)->Close();
   }
 
@@ -111,7 +112,22 @@ struct ExtenderTest : testing::Test {
   FakeClock clock;
   FakeServer server;
   net::HttpClientOptions client_options;
+  News news;
 };
+
+TEST_F(ExtenderTest, TheBreakerIsToldOfWithoutThePassword) {
+  server.answers["p"] = R"({"code":0})";
+  std::string conf = Conf({"predicateVerb: p"});
+  conf.replace(conf.find("http://e/x"), 10, "http://me:pass@e/x");
+  Run(conf);
+  ASSERT_EQ(news.outside.size(), 1u);
+  EXPECT_EQ(news.outside[0].name, "http://e/x");
+  EXPECT_EQ(news.outside[0].state, "closed");
+  EXPECT_EQ(news.outside[0].text, "");
+  Run(Conf({"predicateVerb: nothing", "breakerFailures: 1"}));
+  EXPECT_EQ(news.outside[0].state, "open");
+  EXPECT_NE(news.outside[0].text, "");
+}
 
 TEST_F(ExtenderTest, ANoOfThePredicateIsARefusalWithItsReason) {
   server.answers["p"] = R"({"status":"not here","code":2})";

@@ -28,6 +28,7 @@ struct Attributes {
 };
 
 class Proportion final : public Plugin,
+                         public TellsNews,
                          public QueueOrder,
                          public Reclaimable,
                          public Overused,
@@ -118,6 +119,13 @@ class Proportion final : public Plugin,
   void OnJobEnqueued(const Job& job) override {
     if (!job.HasMinResources()) return;
     Of(*job.queue)->inqueue.Add(job.WithoutGated(job.MinResources()));
+  }
+
+  void TellNews(News& news) const override {
+    for (const QueueInfo* queue : session_->queues()) {
+      const auto& own = queues_[queue->index];
+      if (own) news.shares.push_back({queue, own->share, own->deserved, own->allocated});
+    }
   }
 
   void OnAllocate(Event& event) override { Change(event.task, true); }
