@@ -85,8 +85,10 @@ void WritePlugins(report::JsonOut& out, const Plugins& plugins) {
   };
   list("clouds", plugins.clouds.names());
   list("nodeGroups", plugins.node_groups.names());
+  list("nodeClaims", plugins.node_claims.names());
   list("filters", plugins.filters.names());
   list("expanders", plugins.expanders.names());
+  list("batch", plugins.batch.names());
   out.Close('}');
 }
 
@@ -159,7 +161,7 @@ void Dashboard::PassEnded(std::shared_ptr<const report::PassReport> report, Dura
   board_.Post(web::PassInfo{std::move(report), took});
 }
 
-void Dashboard::LookIfDue(const cluster::World& world, cloud::NodeGroups& groups, TimePoint now) {
+void Dashboard::LookIfDue(const cluster::World& world, cloud::NodeGroups* groups, TimePoint now) {
   const TimePoint wall = clock_.Now();
   const Duration since = wall - looked_;
   if (since < kLeastPause) return;
@@ -177,8 +179,11 @@ Result<std::string> Dashboard::WorkOut(const web::Question& question,
   const cloud::ScalingOptions defaults = parts_.flags.options.group_defaults;
   parts_.decide([moment, defaults](const cluster::World* world, cloud::NodeGroups* groups,
                                    TimePoint now) {
-    if (world == nullptr || groups == nullptr) {
+    if (world == nullptr) {
       moment->set_value(Unavailable("no engine decides here now: another replica may be leading"));
+    } else if (groups == nullptr) {
+      moment->set_value(
+          Unavailable("what-ifs are worked out for node groups, and this instance has none"));
     } else {
       moment->set_value(whatif::TakeMoment(*world, *groups, now, defaults));
     }

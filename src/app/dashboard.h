@@ -62,7 +62,8 @@ class Dashboard {
     board_.Post(std::move(session));
   }
   // Looks if it is time to: four times a second while somebody watches, else every few seconds.
-  void LookIfDue(const cluster::World& world, cloud::NodeGroups& groups, TimePoint now);
+  // `groups` may be null: there are none.
+  void LookIfDue(const cluster::World& world, cloud::NodeGroups* groups, TimePoint now);
 
  private:
   explicit Dashboard(Parts parts);

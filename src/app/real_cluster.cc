@@ -139,6 +139,14 @@ class RealCluster {
          .pass_ended =
              [this](auto report, Duration took) {
                if (dashboard_) dashboard_->PassEnded(std::move(report), took);
+             },
+         .pools_passed =
+             [this](auto report) {
+               if (dashboard_) dashboard_->PoolsPassed(std::move(report));
+             },
+         .session_ended =
+             [this](auto report) {
+               if (dashboard_) dashboard_->SessionEnded(std::move(report));
              }});
     kinds_.emplace(feed(), world_, [this] { turns_->Tell({host::Event::Kind::kObjectsChanged}); });
     for (const auto& seat : seats_) {
@@ -213,9 +221,8 @@ class RealCluster {
                              .decide =
                                  [this](Dashboard::WithWorld errand) {
                                    executor_->Post([this, errand = std::move(errand)] {
-                                     cloud::NodeGroups* const groups = Groups();
-                                     const bool still = groups && world_.snapshot().forks() == 0;
-                                     errand(still ? &world_ : nullptr, groups, clock_.Now());
+                                     const bool still = CanLook();
+                                     errand(still ? &world_ : nullptr, Groups(), clock_.Now());
                                    });
                                  },
                              .health = [this](report::JsonOut& out) { WriteHealth(out); }}));
@@ -229,11 +236,12 @@ class RealCluster {
   Task<void> ShowOff() {
     for (;;) {
       co_await executor_->Sleep(kLookAround);
-      cloud::NodeGroups* const groups = Groups();
-      if (groups != nullptr && dashboard_ && world_.snapshot().forks() == 0)
-        dashboard_->LookIfDue(world_, *groups, clock_.Now());
+      if (dashboard_ && CanLook()) dashboard_->LookIfDue(world_, Groups(), clock_.Now());
     }
   }
+
+  // The engines are there, and none of them is in the middle of a plan.
+  bool CanLook() const { return assembled_ && world_.snapshot().forks() == 0; }
 
   // Those of the seat that has some; null before they are open.
   cloud::NodeGroups* Groups() const {
@@ -268,6 +276,7 @@ class RealCluster {
             rehearse::Record(settings_.record, world_, *groups, *executor_, workers_, log_));
       }
     }
+    assembled_ = true;
     co_return Status::Ok();
   }
 
@@ -322,6 +331,7 @@ class RealCluster {
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Dashboard> dashboard_;
+  bool assembled_ = false;
   std::unique_ptr<net::MultiClient> transport_;  // its thread ends first of all
 };
 

@@ -118,6 +118,11 @@ class BatchSeat final : public EngineSeat, public host::Engine {
       report_ = report;
       if (buyer_) gangs_ = buyer_->Report();
     }
+    if (parts_.session_ended) {
+      auto shown = std::make_shared<report::SessionReport>(*report);
+      shown->gangs = gangs_;
+      parts_.session_ended(std::move(shown));
+    }
     co_return host::PassEnd{.succeeded = succeeded};
   }
 

@@ -27,6 +27,8 @@
 #include "host/pages.h"
 #include "market/seller.h"
 #include "report/pass_report.h"
+#include "report/provision_report.h"
+#include "report/session_report.h"
 #include "seats/plugins.h"
 
 namespace coppice::seats {
@@ -47,8 +49,10 @@ struct ProcessParts {
   host::ApiServer& server;
   cluster::Writer& writer;           // the server's, or what --dry-run puts before it
   std::function<void()> look_again;  // Turns::LookAgain
-  // Of the autoscaler, for who shows it.
+  // For who shows it: of the autoscaler, of node pools, of batch. Each may be null.
   std::function<void(std::shared_ptr<const report::PassReport>, Duration took)> pass_ended;
+  std::function<void(std::shared_ptr<const report::ProvisionReport>)> pools_passed;
+  std::function<void(std::shared_ptr<const report::SessionReport>)> session_ended;
 
   // What every change of a cloud passes: the lease, its end, --dry-run.
   cloud::Gate CloudGate() const;

@@ -123,10 +123,12 @@ class PoolsSeat final : public EngineSeat {
   }
 
   void Tell(const report::ProvisionReport& report) {
+    const auto shared = std::make_shared<const report::ProvisionReport>(report);
     {
       const std::lock_guard lock(mutex_);
-      last_ = std::make_shared<const report::ProvisionReport>(report);
+      last_ = shared;
     }
+    if (parts_.pools_passed) parts_.pools_passed(shared);
     if (!report.error.empty())
       parts_.log.Error("the pass over node pools failed", {{"error", report.error}});
     if (report.provisioning && report.provisioning->at != told_provisioning_) {

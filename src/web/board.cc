@@ -108,7 +108,10 @@ void Board::Tell(Inbox inbox) {
     for (const std::string& decision : story_.Pools(std::move(pools)))
       Broadcast(EventText("decision", decision));
   }
-  if (inbox.session) story_.Session(std::move(inbox.session));
+  if (inbox.session) {
+    for (const std::string& decision : story_.Session(std::move(inbox.session)))
+      Broadcast(EventText("decision", decision));
+  }
   if (inbox.seen) {
     if (const auto delta = story_.Saw(*inbox.seen))
       Broadcast(EventText("delta", *delta, story_.seq()));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 #include "report/explain.h"
@@ -17,11 +18,6 @@ using report::JsonOut;
 
 constexpr size_t kOwnersNamed = 4;
 constexpr size_t kMostSaid = 1'000;  // owners; each Job is another one
-
-std::string OwnerName(const model::Pod& pod) {
-  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
-  return owner != nullptr ? owner->name : pod.metadata.name;
-}
 
 void WriteBrief(JsonOut& out, const Decision& decision) {
   out.Field("id", decision.id).Field("at", Unix(decision.at)).Field("kind", decision.kind);
@@ -47,9 +43,14 @@ std::string WhyBought(const report::ScaleUp& up) {
 
 }  // namespace
 
+std::string OwnerOf(const model::Pod& pod) {
+  const model::OwnerReference* owner = model::ControllerOf(pod.metadata);
+  return owner != nullptr ? owner->name : pod.metadata.name;
+}
+
 std::string ByOwner(const std::vector<report::PodPtr>& pods) {
   std::map<std::string, size_t> counts;
-  for (const report::PodPtr& pod : pods) ++counts[OwnerName(*pod)];
+  for (const report::PodPtr& pod : pods) ++counts[OwnerOf(*pod)];
   std::vector<std::pair<size_t, std::string>> order;
   for (const auto& [owner, count] : counts) order.emplace_back(count, owner);
   std::ranges::sort(order, std::greater<>());
@@ -64,6 +65,12 @@ std::string ByOwner(const std::vector<report::PodPtr>& pods) {
                         : fmt::format("{} of {}", count, owner));
   }
   return Join(parts, ", ");
+}
+
+void WriteDecisions(JsonOut& out, std::string_view key, const std::vector<const Decision*>& list) {
+  out.Key(key).Open('[');
+  for (const Decision* decision : list) out.Raw(decision->Brief());
+  out.Close(']');
 }
 
 std::string Decision::Brief() const {
@@ -95,16 +102,32 @@ void DecisionLog::Keep(Decision decision, std::vector<Decision>& fresh) {
   }
 }
 
+bool DecisionLog::IsNew(const std::string& owner, const std::string& why) {
+  if (said_.size() >= kMostSaid) said_.clear();
+  std::string& said = said_[owner];
+  if (said == why) return false;
+  said = why;
+  return true;
+}
+
+std::vector<Decision> DecisionLog::Add(std::vector<Decision> made) {
+  std::vector<Decision> fresh;
+  for (Decision& decision : made) {
+    for (const std::string& owner : std::exchange(decision.helps, {})) said_.erase(owner);
+    if (!decision.owner.empty() && !IsNew(decision.owner, decision.why)) continue;
+    decision.owner.clear();
+    Keep(std::move(decision), fresh);
+  }
+  return fresh;
+}
+
 void DecisionLog::AddWaiting(const report::ScaleUp& up, const report::Unhelped& unhelped,
                              TimePoint at, std::vector<Decision>& fresh) {
   if (unhelped.pods.empty()) return;
   std::string why = report::ReasonCounts(up.result, unhelped, up.considered_groups);
   if (why.empty()) why = "no group has room";
   if (!unhelped.misses.empty()) why += "; " + report::Sentence(unhelped.misses.front());
-  if (said_.size() >= kMostSaid) said_.clear();
-  std::string& said = said_[OwnerName(*unhelped.pods.front())];
-  if (said == why) return;
-  said = why;
+  if (!IsNew(OwnerOf(*unhelped.pods.front()), why)) return;
   JsonOut out;
   report::Write(out, unhelped);
   Keep({.at = at,
@@ -130,7 +153,7 @@ void DecisionLog::AddScaleUp(const report::ScaleUp& up, TimePoint at,
             .detail = detail},
            fresh);
     }
-    for (const report::PodPtr& pod : up.triggered) said_.erase(OwnerName(*pod));
+    for (const report::PodPtr& pod : up.triggered) said_.erase(OwnerOf(*pod));
   }
   if (!up.error.empty())
     Keep({.at = at, .kind = "trouble", .title = "scale-up", .why = up.error}, fresh);

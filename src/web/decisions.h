@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "report/json_out.h"
 #include "report/pass_report.h"
 
 namespace coppice::web {
@@ -18,11 +19,15 @@ namespace coppice::web {
 struct Decision {
   uint64_t id = 0;
   TimePoint at;
-  std::string kind;   // up, down, waits, trouble
+  std::string kind;   // up, down, waits, trouble, gang
   std::string title;  // "general 3 -> 5"
   std::string why;
   std::string row;     // group or pool; may be empty
   std::string detail;  // JSON: what was compared; may be empty
+  // Not shown: of what waits, whose it is (the same is not said of it twice in a row), and who
+  // waits no longer because of it.
+  std::string owner = {};
+  std::vector<std::string> helps = {};
 
   std::string Brief() const;  // JSON without the detail
   std::string Whole() const;
@@ -34,6 +39,8 @@ class DecisionLog {
 
   // What the pass decided, oldest first; what is said of waiting pods only when it changes.
   std::vector<Decision> Add(const report::PassReport& report);
+  // The same of others, who have made their decisions themselves.
+  std::vector<Decision> Add(std::vector<Decision> made);
 
   // Newest first, those of `before` and later left out. 0: from the newest.
   std::vector<const Decision*> List(uint64_t before, size_t limit) const;
@@ -43,6 +50,7 @@ class DecisionLog {
 
  private:
   void Keep(Decision decision, std::vector<Decision>& fresh);
+  bool IsNew(const std::string& owner, const std::string& why);
   void AddScaleUp(const report::ScaleUp& up, TimePoint at, std::vector<Decision>& fresh);
   void AddScaleDown(const report::ScaleDown& down, TimePoint at, std::vector<Decision>& fresh);
   void AddWaiting(const report::ScaleUp& up, const report::Unhelped& unhelped, TimePoint at,
@@ -55,6 +63,9 @@ class DecisionLog {
   std::map<std::string, std::string> said_;  // by owner: what was last said of pods that wait
 };
 
+std::string OwnerOf(const model::Pod& pod);
+void WriteDecisions(report::JsonOut& out, std::string_view key,
+                    const std::vector<const Decision*>& list);
 // "12 pods of web, 3 of api".
 std::string ByOwner(const std::vector<report::PodPtr>& pods);
 

@@ -10,6 +10,7 @@
 #include "model/resources.h"
 #include "report/explain.h"
 #include "report/json_out.h"
+#include "web/draw_pending.h"
 #include "web/picture.h"
 
 namespace coppice::web {
@@ -18,7 +19,6 @@ namespace {
 using report::JsonOut;
 using report::StayReason;
 
-constexpr size_t kNamesPerShape = 20;  // of pending pods; the rest is a number
 // A node without a Ready condition of True, this young, is on its way up.
 constexpr Duration kStarts = std::chrono::minutes(15);
 
@@ -27,6 +27,8 @@ struct Verdict {
   const report::StayingNode* staying = nullptr;
   bool unneeded = false;
   bool removed = false;
+  const report::StayingPoolNode* of_pool = nullptr;    // that stays
+  const report::DisruptionCommand* command = nullptr;  // that takes it away
 };
 using Verdicts = std::unordered_map<std::string_view, Verdict>;
 
@@ -37,6 +39,21 @@ void AddVerdicts(const report::PassReport* report, Verdicts& verdicts) {
   for (const std::string& node : report->scale_down.unneeded) verdicts[node].unneeded = true;
   for (const report::RemovedNode& node : report->scale_down.removed)
     verdicts[node.node].removed = true;
+}
+
+// That goes on: not done, not given up.
+bool UnderWay(const report::DisruptionCommand& command) {
+  return command.stage == "Validating" || command.stage == "Launching" ||
+         command.stage == "Deleting";
+}
+
+void AddVerdicts(const report::ProvisionReport* report, Verdicts& verdicts) {
+  if (report == nullptr) return;
+  for (const report::StayingPoolNode& node : report->staying) verdicts[node.node].of_pool = &node;
+  for (const report::DisruptionCommand& command : report->commands) {
+    if (!UnderWay(command)) continue;
+    for (const std::string& node : command.nodes) verdicts[node].command = &command;
+  }
 }
 
 std::string_view Label(const model::Node& node, std::string_view key) {
@@ -105,14 +122,24 @@ std::string NodeJson(const SeenNode& seen, std::string_view state, const Verdict
   if (const auto zone = ZoneOf(*seen.node); !zone.empty()) out.Field("zone", zone);
   if (seen.price > 0) out.Field("price", seen.price);
   if (!seen.taken_by.empty()) out.Field("takenBy", seen.taken_by);
-  if (verdict.staying != nullptr) WriteReason(out, *verdict.staying, pass_at);
+  if (!seen.claim.empty()) out.Field("claim", seen.claim);
+  if (verdict.command != nullptr) {
+    out.Field("reason", verdict.command->reason);
+  } else if (verdict.staying != nullptr) {
+    WriteReason(out, *verdict.staying, pass_at);
+  } else if (verdict.of_pool != nullptr) {
+    out.Field("reason",
+              verdict.of_pool->text.empty() ? verdict.of_pool->reason : verdict.of_pool->text);
+  }
   return out.Close('}').Take();
 }
 
-std::string MachineJson(const std::string& row, std::string_view state, const std::string& error) {
+std::string MachineJson(const SeenMachine& machine, std::string_view state) {
   JsonOut out;
-  out.Open('{').Field("row", row).Field("state", state);
-  if (!error.empty()) out.Field("error", error);
+  out.Open('{').Field("row", machine.row).Field("state", state);
+  if (!machine.error.empty()) out.Field("error", machine.error);
+  if (!machine.claim.empty()) out.Field("claim", machine.claim);
+  if (!machine.text.empty()) out.Field("text", machine.text);
   return out.Close('}').Take();
 }
 
@@ -132,6 +159,9 @@ class Drawing {
       : seen_(seen), report_(last.groups), told_(told), sample_(sample) {
     AddVerdicts(last.groups, verdicts_);
     AddVerdicts(last.pools, verdicts_);
+    if (last.groups != nullptr) last_pass_ = last.groups->at;
+    if (last.pools != nullptr)
+      last_pass_ = std::max(last.pools->at, last_pass_.value_or(last.pools->at));
     sample_ = {.at = seen.at};
   }
 
@@ -139,7 +169,7 @@ class Drawing {
     for (const SeenNode& node : seen_.nodes) DrawNode(node);
     for (const SeenMachine& machine : seen_.machines) DrawMachine(machine);
     for (const SeenRow& row : seen_.rows) DrawRow(row);
-    DrawPending();
+    DrawPending(seen_, told_, picture_);
     DrawTotal();
     return std::move(picture_);
   }
@@ -173,7 +203,7 @@ class Drawing {
     if (machine.state == cloud::InstanceState::kDeleting) state = "draining";
     if (state == "booting") ++sum.coming;
     if (state == "draining") ++sum.leaving;
-    picture_.of(Section::kNodes)[machine.id] = MachineJson(machine.row, state, machine.error);
+    picture_.of(Section::kNodes)[machine.id] = MachineJson(machine, state);
   }
 
   const report::GroupStatus* StatusOf(const std::string& row) const {
@@ -195,7 +225,7 @@ class Drawing {
     const int imagined = std::max(0, UpcomingIn(row.name) - sum.coming);
     for (int i = 1; i <= std::min(imagined, 1'000); ++i) {
       picture_.of(Section::kNodes)["imagined/" + row.name + "/" + std::to_string(i)] =
-          MachineJson(row.name, "imagined", "");
+          MachineJson({.row = row.name}, "imagined");
     }
     sum.coming += imagined;
     JsonOut out;
@@ -223,116 +253,18 @@ class Drawing {
     picture_.of(Section::kRows)[row.name] = out.Close('}').Take();
   }
 
-  void DrawPending();
   void DrawTotal();
 
   const Seen& seen_;
   const report::PassReport* report_;
   const ToldPods& told_;
   Sample& sample_;
+  std::optional<TimePoint> last_pass_;  // of whichever engine
   Verdicts verdicts_;
   std::map<std::string, RowSum> sums_;
   double cpu_has_ = 0, cpu_used_ = 0, memory_has_ = 0, memory_used_ = 0;
   Picture picture_;
 };
-
-// Pods that ask for the same and belong together: of one owner, or of owners that differ in a
-// number only, as the Jobs of a queue do.
-struct Shape {
-  std::string namespace_;
-  std::string owner;
-  std::string kind;
-  model::PodRequests asks;
-  std::vector<const model::Pod*> pods;
-  TimePoint oldest = TimePoint::max();
-};
-
-// "job-17" and "job-18" are of "job"; a ReplicaSet's hash goes, too.
-std::string WithoutNumber(std::string name) {
-  const size_t dash = name.rfind('-');
-  if (dash == std::string::npos || dash == 0 || dash + 1 == name.size()) return name;
-  const std::string_view tail = std::string_view(name).substr(dash + 1);
-  const bool number = std::ranges::any_of(tail, [](char c) { return c >= '0' && c <= '9'; });
-  if (number && tail.size() <= 10) name.resize(dash);
-  return name;
-}
-
-std::map<std::string, Shape> ShapesOf(const std::vector<cluster::PodPtr>& pending) {
-  std::map<std::string, Shape> shapes;
-  for (const cluster::PodPtr& pod : pending) {
-    const model::OwnerReference* owner = model::ControllerOf(pod->metadata);
-    const std::string name = WithoutNumber(owner != nullptr ? owner->name : pod->metadata.name);
-    const model::PodRequests asks = model::IncomingRequests(*pod);
-    std::string key = pod->metadata.namespace_ + "/" + name + " " +
-                      std::to_string(asks.cpu_millis) + "m " +
-                      std::to_string(asks.memory_bytes >> 20) + "Mi";
-    for (const auto& [resource, amount] : asks.extended)
-      if (amount > 0) key += " " + std::to_string(amount) + " " + resource;
-    Shape& shape = shapes[key];
-    if (shape.pods.empty()) {
-      shape.namespace_ = pod->metadata.namespace_;
-      shape.owner = name;
-      shape.kind = owner != nullptr ? owner->kind : "Pod";
-      shape.asks = asks;
-    }
-    shape.pods.push_back(pod.get());
-    if (pod->metadata.creation_timestamp)
-      shape.oldest = std::min(shape.oldest, pod->metadata.creation_timestamp->at);
-  }
-  return shapes;
-}
-
-std::string_view WordOf(Told::Kind kind) {
-  switch (kind) {
-    case Told::Kind::kBought:
-      return "bought";
-    case Told::Kind::kAwaits:
-      return "awaits";
-    case Told::Kind::kUnhelped:
-      return "unhelped";
-    case Told::Kind::kUnserved:
-      return "unserved";
-    case Told::Kind::kFits:
-      return "fits";
-  }
-  return "";
-}
-
-void WriteTold(JsonOut& out, const Told& told) {
-  out.Field("verdict", WordOf(told.kind));
-  if (told.kind == Told::Kind::kBought)
-    out.Field("text", report::TriggeredText(told.round->resizes));
-  if (told.kind == Told::Kind::kFits) out.Field("node", told.node);
-  if (told.unhelped == nullptr) return;
-  out.Field("text", report::ReasonCounts(told.round->result, *told.unhelped,
-                                         told.round->considered_groups));
-  if (!told.unhelped->misses.empty())
-    out.Field("nearest", report::Sentence(told.unhelped->misses.front()));
-}
-
-void Drawing::DrawPending() {
-  for (const auto& [key, shape] : ShapesOf(seen_.pending)) {
-    JsonOut out;
-    out.Open('{').Field("namespace", shape.namespace_).Field("owner", shape.owner);
-    out.Field("kind", shape.kind).Field("count", shape.pods.size());
-    if (shape.oldest != TimePoint::max()) out.Field("oldest", Unix(shape.oldest));
-    out.Field("cpuMillis", shape.asks.cpu_millis).Field("memoryBytes", shape.asks.memory_bytes);
-    out.Key("other").Open('{');
-    for (const auto& [resource, amount] : shape.asks.extended)
-      if (amount > 0) out.Field(resource, amount);
-    out.Close('}').Key("pods").Open('[');
-    for (size_t i = 0; i < std::min(shape.pods.size(), kNamesPerShape); ++i)
-      out.Text(shape.pods[i]->metadata.name);
-    out.Close(']');
-    for (const model::Pod* pod : shape.pods) {
-      const auto told = told_.find(report::NameOf(*pod));
-      if (told == told_.end()) continue;
-      WriteTold(out, told->second);
-      break;
-    }
-    picture_.of(Section::kPending)[key] = out.Close('}').Take();
-  }
-}
 
 void Drawing::DrawTotal() {
   RowSum all;
@@ -360,7 +292,7 @@ void Drawing::DrawTotal() {
   out.Field("cost", std::round(all.cost * 1e4) / 1e4);
   out.Field("cpu", std::lround(sample_.cpu * 1000))
       .Field("memory", std::lround(sample_.memory * 1000));
-  if (report_ != nullptr) out.Field("lastPass", Unix(report_->at));
+  if (last_pass_) out.Field("lastPass", Unix(*last_pass_));
   picture_.total = out.Close('}').Take();
 }
 

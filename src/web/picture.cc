@@ -68,6 +68,16 @@ Delta Difference(const Picture& from, const Picture& to) {
   return delta;
 }
 
+std::string_view WordOf(Told::Kind kind) {
+  static constexpr std::string_view kWords[] = {"bought", "fits", "awaits", "unserved", "unhelped"};
+  return kWords[static_cast<size_t>(kind)];
+}
+
+const Told* ToldBy::best() const {
+  if (!pools) return groups ? &*groups : nullptr;
+  return groups && groups->kind <= pools->kind ? &*groups : &*pools;
+}
+
 void Apply(const Delta& delta, Picture& to) {
   if (!delta.set.total.empty()) to.total = delta.set.total;
   for (size_t i = 0; i < kSectionNames.size(); ++i) {

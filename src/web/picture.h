@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "report/pass_report.h"
+#include "report/provision_report.h"
 #include "web/seen.h"
 
 namespace coppice::web {
@@ -65,21 +67,38 @@ struct Sample {
   float memory = 0;
 };
 
-// What the last passes had to say about pods that still wait: by namespace/name.
+// What an engine had to say last about a pod that still waits.
 struct Told {
-  enum class Kind { kBought, kAwaits, kUnhelped, kUnserved, kFits };
+  enum class Kind { kBought, kFits, kAwaits, kUnserved, kUnhelped };  // the best first
   Kind kind = Kind::kBought;
-  std::shared_ptr<const report::PassReport> report;  // keeps alive what is pointed to
+  // Of node groups.
+  std::shared_ptr<const report::PassReport> report = nullptr;  // keeps alive what is pointed to
   const report::ScaleUp* round = nullptr;
   const report::Unhelped* unhelped = nullptr;
   std::string node = {};  // of kFits
-};
-using ToldPods = std::map<std::string, Told, std::less<>>;
+  // Of node pools.
+  std::shared_ptr<const report::ProvisionReport> pools = nullptr;
+  const report::PlannedMachine* machine = nullptr;
+  const report::UnplacedPod* unplaced = nullptr;
 
-// What the last passes said: of the groups, and of the pools (pools.h). Null: none has ended.
+  TimePoint at() const { return report ? report->at : pools->at; }
+};
+std::string_view WordOf(Told::Kind kind);
+
+// Several engines may look at one pod; it is helped if one of them helps it.
+struct ToldBy {
+  std::optional<Told> groups;
+  std::optional<Told> pools;
+  std::string gang = {};      // that it waits with
+  std::string gang_why = {};  // and why that waits
+  const Told* best() const;   // null: neither
+};
+using ToldPods = std::map<std::string, ToldBy, std::less<>>;  // by namespace/name
+
+// What the last passes said. Null: none has ended.
 struct LastPasses {
   const report::PassReport* groups = nullptr;
-  const report::PassReport* pools = nullptr;
+  const report::ProvisionReport* pools = nullptr;
 };
 Picture Draw(const Seen& seen, const LastPasses& last, const ToldPods& told, Sample& sample);
 

@@ -1,134 +1,296 @@
 #include "web/pools.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/strings.h"
 #include "report/explain.h"
+#include "report/explain_pools.h"
+#include "web/picture.h"
 
 namespace coppice::web {
 namespace {
 
-using report::GroupResize;
-using report::PassReport;
+using report::JsonOut;
 using report::ProvisionReport;
 
 constexpr size_t kCommandsRemembered = 1'000;
+constexpr size_t kNodesNamed = 3;
+constexpr size_t kClaimsListed = 200;
 
-std::string Cheapest(const report::PlannedMachine& machine) {
-  std::string text = machine.types.empty() ? "" : machine.types.front();
-  if (machine.type_count > 1)
-    text += " or one of " + std::to_string(machine.type_count - 1) + " others";
-  return text;
+std::string SomeOf(const std::vector<std::string>& names) {
+  if (names.size() <= kNodesNamed) return Join(names, ", ");
+  const std::vector<std::string> first(names.begin(), names.begin() + kNodesNamed);
+  return fmt::format("{} and {} more", Join(first, ", "), names.size() - kNodesNamed);
 }
 
-void AddMachines(const ProvisionReport& from, const report::Provisioning& solve, PassReport& to) {
-  std::map<std::string, int> bought;
-  for (const report::PlannedMachine& machine : solve.machines) {
-    if (!machine.error.empty()) {
-      to.failed_additions.push_back({machine.pool, machine.error, 1});
-      continue;
-    }
-    ++bought[machine.pool];
-    to.scale_up.triggered.insert(to.scale_up.triggered.end(), machine.pods.begin(),
-                                 machine.pods.end());
-    to.scale_up.options.push_back({machine.pool, 1, machine.pods.size()});
-    to.scale_up.chosen = machine.pool;
-    to.scale_up.chosen_by = {{.expander = "price",
-                              .survivors = {machine.pool},
-                              .scores = {{machine.pool, machine.price, Cheapest(machine)}}}};
-  }
-  for (const auto& [pool, count] : bought) {
-    const auto state = std::ranges::find(from.pools, pool, &report::PoolState::name);
-    const int now = state == from.pools.end() ? 0 : static_cast<int>(state->nodes);
-    to.scale_up.resizes.push_back({pool, now, now + count, 0});
-  }
-  if (!bought.empty()) to.scale_up.result = report::ScaleUpResult::kSuccessful;
+void WriteAmounts(JsonOut& out, std::string_view key,
+                  const std::vector<std::pair<std::string, std::string>>& amounts) {
+  out.Key(key).Open('{');
+  for (const auto& [resource, amount] : amounts) out.Field(resource, amount);
+  out.Close('}');
 }
 
-report::Unhelped WhyNot(const report::UnplacedPod& pod) {
-  report::Unhelped unhelped{.pods = {pod.pod}};
-  std::map<std::string, std::vector<std::string>> said;
-  for (const report::PoolMiss& miss : pod.misses) {
-    said[miss.pool].push_back(miss.text);
-    if (miss.tried) unhelped.misses.push_back({miss.pool, {{.text = miss.text}}});
-  }
-  if (said.empty()) said["every pool"].push_back(pod.text);
-  unhelped.skipped =
-      std::make_shared<const std::map<std::string, std::vector<std::string>>>(std::move(said));
-  return unhelped;
+void WriteTexts(JsonOut& out, std::string_view key, const std::vector<std::string>& texts) {
+  out.Key(key).Open('[');
+  for (const std::string& text : texts) out.Text(text);
+  out.Close(']');
 }
 
-void AddCommands(const ProvisionReport& from, std::set<std::string>& told, PassReport& to) {
-  if (told.size() > kCommandsRemembered) told.clear();
-  for (const report::DisruptionCommand& command : from.commands) {
-    const bool over = command.stage == "Abandoned" || command.stage == "RolledBack";
-    if (!told.insert(command.id + (over ? "/" + command.stage : "")).second) continue;
-    for (size_t i = 0; i < command.nodes.size(); ++i) {
-      const std::string pool = i < command.pools.size() ? command.pools[i] : "";
-      if (over) {
-        to.scale_down.outcomes.push_back({command.nodes[i], command.stage, command.text});
-      } else {
-        report::RemovedNode& removed = to.scale_down.removed.emplace_back();
-        removed.node = command.nodes[i];
-        removed.group = pool;
-        removed.utilization.resource = command.reason;
-      }
-    }
+void WriteClaim(JsonOut& out, const report::ClaimState& claim) {
+  out.Open('{').Field("claim", claim.name).Field("pool", claim.pool).Field("stage", claim.stage);
+  for (const auto& [key, text] : {std::pair("node", &claim.node), std::pair("type", &claim.type),
+                                  std::pair("zone", &claim.zone), std::pair("text", &claim.text),
+                                  std::pair("capacityType", &claim.capacity_type),
+                                  std::pair("providerId", &claim.provider_id)})
+    if (!text->empty()) out.Field(key, *text);
+  if (claim.price > 0) out.Field("price", claim.price);
+  if (claim.since > TimePoint{}) out.Field("since", Unix(claim.since));
+  out.Close('}');
+}
+
+void WriteCommand(JsonOut& out, const report::DisruptionCommand& command) {
+  out.Open('{').Field("reason", command.reason).Field("decision", command.decision);
+  out.Field("stage", command.stage).Field("priceBefore", command.price_before);
+  out.Field("savings", command.savings);
+  if (!command.text.empty()) out.Field("text", command.text);
+  WriteTexts(out, "nodes", command.nodes);
+  WriteTexts(out, "replacements", command.replacements);
+  out.Close('}');
+}
+
+bool IsGivenUp(const report::DisruptionCommand& command) {
+  return command.stage == "Abandoned" || command.stage == "RolledBack";
+}
+
+// "Underutilized: replaced by on-demand-x, saves 0.42 an hour"
+std::string WhyItGoes(const report::DisruptionCommand& command) {
+  std::string why = command.reason;
+  if (!command.replacements.empty()) why += ": replaced by " + SomeOf(command.replacements);
+  if (command.savings > 0)
+    why += fmt::format("{} saves {:.2f} an hour", command.replacements.empty() ? ":" : ",",
+                       command.savings);
+  return why;
+}
+
+// The machines of one pool that one solve has asked for.
+Decision Bought(const ProvisionReport& report, TimePoint at, const std::string& pool,
+                const std::vector<const report::PlannedMachine*>& machines) {
+  const auto state = std::ranges::find(report.pools, pool, &report::PoolState::name);
+  const auto now = state == report.pools.end() ? 0 : state->nodes;
+  std::vector<report::PodPtr> pods;
+  double price = 0;
+  size_t types = 0;
+  JsonOut out;
+  out.Open('{').Key("machines").Open('[');
+  for (const report::PlannedMachine* machine : machines) {
+    pods.insert(pods.end(), machine->pods.begin(), machine->pods.end());
+    price += machine->price;
+    types = std::max(types, machine->type_count);
+    WriteMachine(out, *machine);
   }
+  out.Close(']').Close('}');
+  std::vector<std::string> helps;
+  for (const report::PodPtr& pod : pods) helps.push_back(OwnerOf(*pod));
+  std::string why = pods.empty() ? "as many as it is to have" : "for " + ByOwner(pods);
+  why += machines.size() > 1 ? fmt::format("; from {:.2f} an hour for all", price)
+         : types > 1         ? fmt::format("; one of {} types, from {:.2f} an hour", types, price)
+                             : fmt::format("; from {:.2f} an hour", price);
+  return {
+      .at = at,
+      .kind = "up",
+      .title = fmt::format("{} {} → {}", pool, now, now + static_cast<int64_t>(machines.size())),
+      .why = std::move(why),
+      .row = pool,
+      .detail = out.Take(),
+      .helps = std::move(helps)};
+}
+
+// Pods of one owner that no pool takes.
+Decision Waits(const std::vector<const report::UnplacedPod*>& pods, TimePoint at) {
+  const report::UnplacedPod& pod = *pods.front();
+  std::vector<report::PodPtr> all;
+  for (const report::UnplacedPod* one : pods) all.push_back(one->pod);
+  JsonOut out;
+  out.Open('{').Key("pools").Open('[');
+  WritePoolMisses(out, pod);
+  out.Close(']');
+  const std::string nearest = NearestPool(pod);
+  if (!nearest.empty()) out.Field("nearest", nearest);
+  return {.at = at,
+          .kind = "waits",
+          .title = ByOwner(all),
+          .why = pod.text + (nearest.empty() ? "" : "; " + nearest),
+          .detail = out.Close('}').Take(),
+          .owner = OwnerOf(*pod.pod)};
 }
 
 }  // namespace
 
-std::shared_ptr<const PassReport> PoolTeller::Tell(const ProvisionReport& report) {
-  auto told = std::make_shared<PassReport>();
-  told->at = report.at;
-  told->error = report.error;
-  for (const report::PoolState& pool : report.pools)
-    told->scale_up.considered_groups.push_back(pool.name);
-  told->scale_up.considered_groups.push_back("every pool");
-  if (report.provisioning) {
-    const report::Provisioning& solve = *report.provisioning;
-    told->scale_up.result = report::ScaleUpResult::kNoOptionsAvailable;
-    for (const report::UnplacedPod& pod : solve.unplaced)
-      if (!pod.ignored) told->scale_up.unhelped.push_back(WhyNot(pod));
-    for (const report::PlacedPod& placed : solve.placed)
-      told->scale_up.fitting.push_back({placed.pod, placed.machine});
-    if (std::exchange(solved_at_, solve.at) != solve.at) AddMachines(report, solve, *told);
+std::string BoughtText(const report::PlannedMachine& machine) {
+  return machine.error.empty()
+             ? fmt::format("pool {} has ordered {}, from {:.2f} an hour", machine.pool,
+                           machine.types.size() == 1 && machine.type_count == 1
+                               ? machine.types.front()
+                               : fmt::format("one of {} types", machine.type_count),
+                           machine.price)
+             : fmt::format("pool {} could not order: {}", machine.pool, machine.error);
+}
+
+std::string NearestPool(const report::UnplacedPod& pod) {
+  const auto nearest = std::ranges::find(pod.misses, true, &report::PoolMiss::tried);
+  if (nearest == pod.misses.end()) return "";
+  return "pool " + nearest->pool + " would take it but for this: " + nearest->text;
+}
+
+void WritePoolMisses(JsonOut& out, const report::UnplacedPod& pod) {
+  for (const report::PoolMiss& miss : pod.misses) {
+    out.Open('{').Field("group", miss.pool).Field("kind", "pool").Field("text", miss.text);
+    if (!miss.key.empty()) out.Field("key", miss.key);
+    if (miss.tried) out.Field("wouldTakeIf", "that were not so: it was tried");
+    out.Close('}');
   }
-  for (const report::StayingPoolNode& of_pool : report.staying) {
-    report::StayingNode& staying = told->scale_down.staying.emplace_back();
-    staying.node = of_pool.node;
-    staying.group = of_pool.pool;
-    staying.detail = of_pool.text.empty() ? of_pool.reason : of_pool.text;
+}
+
+void WriteMachine(JsonOut& out, const report::PlannedMachine& machine) {
+  out.Open('{').Field("pool", machine.pool).Field("claim", machine.claim);
+  out.Field("typeCount", machine.type_count).Field("price", machine.price);
+  if (!machine.error.empty()) out.Field("error", machine.error);
+  WriteTexts(out, "types", machine.types);
+  out.Key("pods").Open('[');
+  for (const report::PodPtr& pod : machine.pods) out.Text(report::NameOf(*pod));
+  out.Close(']').Close('}');
+}
+
+void WritePool(JsonOut& out, const ProvisionReport& report, std::string_view name) {
+  const auto pool = std::ranges::find(report.pools, name, &report::PoolState::name);
+  if (pool == report.pools.end()) return;
+  WriteTexts(out, "lines", report::ExplainPool(report, name));
+  out.Key("pool").Open('{').Field("ready", pool->ready).Field("static", pool->is_static);
+  out.Field("nodes", pool->nodes).Field("types", pool->types).Field("cost", pool->cost);
+  if (!pool->text.empty()) out.Field("text", pool->text);
+  WriteAmounts(out, "usage", pool->usage);
+  WriteAmounts(out, "limits", pool->limits);
+  out.Key("budgets").Open('{');
+  for (const auto& [reason, left] : pool->budgets) out.Field(reason, left);
+  out.Close('}').Close('}');
+  out.Key("claims").Open('[');
+  size_t listed = 0;
+  for (const report::ClaimState& claim : report.claims)
+    if (claim.pool == name && listed++ < kClaimsListed) WriteClaim(out, claim);
+  out.Close(']').Key("commands").Open('[');
+  for (const report::DisruptionCommand& command : report.commands)
+    if (std::ranges::find(command.pools, name) != command.pools.end()) WriteCommand(out, command);
+  out.Close(']');
+}
+
+Result<std::string> ClaimJson(const ProvisionReport& report, std::string_view name,
+                              const std::vector<const Decision*>& about) {
+  const auto claim = std::ranges::find(report.claims, name, &report::ClaimState::name);
+  if (claim == report.claims.end()) return NotFound("there is no claim " + std::string(name));
+  JsonOut out;
+  out.Open('{').Field("claim", name).Field("passAt", Unix(report.at)).Key("now");
+  WriteClaim(out, *claim);
+  WriteTexts(out, "lines", report::ExplainClaim(report, name));
+  out.Key("decisions").Open('[');
+  for (const Decision* decision : about) out.Raw(decision->Brief());
+  return out.Close(']').Close('}').Take();
+}
+
+void PoolTeller::TellSolve(const ProvisionReport& report, std::vector<Decision>& made) {
+  const report::Provisioning& solve = *report.provisioning;
+  if (std::exchange(solved_at_, solve.at) == solve.at) return;
+  std::map<std::string, std::vector<const report::PlannedMachine*>> bought;
+  std::map<std::string, std::string> held;
+  for (const report::PlannedMachine& machine : solve.machines) {
+    if (machine.error.empty()) {
+      bought[machine.pool].push_back(&machine);
+    } else {
+      held[machine.pool] = machine.error;
+    }
   }
-  AddCommands(report, commands_, *told);
-  return told;
+  for (const auto& [pool, machines] : bought)
+    made.push_back(Bought(report, solve.at, pool, machines));
+  for (const auto& [pool, why] : held) {
+    const auto before = held_.find(pool);
+    if (before != held_.end() && before->second == why) continue;  // it is tried again and again
+    made.push_back({.at = solve.at,
+                    .kind = "trouble",
+                    .title = pool + ": machines are not asked for",
+                    .why = why,
+                    .row = pool});
+  }
+  held_ = std::move(held);
+  std::map<std::string, std::vector<const report::UnplacedPod*>> waiting;  // by owner
+  for (const report::UnplacedPod& pod : solve.unplaced)
+    if (!pod.ignored) waiting[OwnerOf(*pod.pod)].push_back(&pod);
+  for (const auto& [owner, pods] : waiting) made.push_back(Waits(pods, solve.at));
+}
+
+void PoolTeller::TellCommands(const ProvisionReport& report, std::vector<Decision>& made) {
+  if (commands_.size() > kCommandsRemembered) commands_.clear();
+  for (const report::DisruptionCommand& command : report.commands) {
+    const bool over = IsGivenUp(command);
+    // One that is still weighed is no decision yet.
+    if (command.stage == "Validating") continue;
+    if (!commands_.insert(command.id + (over ? "/over" : "")).second) continue;
+    JsonOut out;
+    out.Open('{').Key("command");
+    WriteCommand(out, command);
+    made.push_back({.at = report.at,
+                    .kind = over ? "trouble" : "down",
+                    .title = SomeOf(command.nodes) + (over ? " stay" : ""),
+                    .why = over ? command.stage + (command.text.empty() ? "" : ": " + command.text)
+                                : WhyItGoes(command),
+                    .row = command.pools.empty() ? "" : command.pools.front(),
+                    .detail = out.Close('}').Take()});
+    if (over && command.nodes.size() == 1) made.back().title += "s";
+  }
+}
+
+std::vector<Decision> PoolTeller::Tell(const ProvisionReport& report) {
+  std::vector<Decision> made;
+  if (std::exchange(error_, report.error) != report.error && !report.error.empty()) {
+    made.push_back({.at = report.at,
+                    .kind = "trouble",
+                    .title = "pass over node pools given up",
+                    .why = report.error});
+  }
+  if (report.provisioning) TellSolve(report, made);
+  TellCommands(report, made);
+  return made;
 }
 
 std::shared_ptr<const Seen> WithPools(const Seen& seen, const ProvisionReport& report) {
   auto both = std::make_shared<Seen>(seen);
-  std::map<std::string, const report::ClaimState*> of_node;
+  std::map<std::string_view, const report::ClaimState*> of_node;
   for (const report::ClaimState& claim : report.claims) {
     if (!claim.node.empty()) of_node[claim.node] = &claim;
   }
-  std::set<std::string> there;
+  const auto leaves = [](const report::ClaimState& claim) {
+    return claim.stage == "Draining" || claim.stage == "Terminating";
+  };
+  std::set<std::string_view> there;
   for (SeenNode& node : both->nodes) {
     const auto claim = of_node.find(node.node->metadata.name);
     there.insert(node.node->metadata.name);
     if (claim == of_node.end()) continue;
     node.row = claim->second->pool;
+    node.claim = claim->second->name;
     if (node.price == 0) node.price = claim->second->price;
-    const std::string& stage = claim->second->stage;
-    if (stage == "Draining" || stage == "Terminating") node.taken_by = "provision";
+    if (leaves(*claim->second)) node.taken_by = "provision";
   }
   for (const report::ClaimState& claim : report.claims) {
     if (there.contains(claim.node)) continue;
-    const bool leaves = claim.stage == "Draining" || claim.stage == "Terminating";
-    both->machines.push_back(
-        {claim.pool, "claim/" + claim.name,
-         leaves ? cloud::InstanceState::kDeleting : cloud::InstanceState::kCreating, ""});
+    SeenMachine& machine = both->machines.emplace_back();
+    machine.row = claim.pool;
+    machine.id = "claim/" + claim.name;
+    machine.claim = claim.name;
+    machine.state =
+        leaves(claim) ? cloud::InstanceState::kDeleting : cloud::InstanceState::kCreating;
+    machine.text = claim.stage + (claim.text.empty() ? "" : ": " + claim.text);
   }
   for (const report::PoolState& pool : report.pools) {
     SeenRow& row = both->rows.emplace_back();

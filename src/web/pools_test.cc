@@ -67,7 +67,41 @@ TEST_F(PoolsTest, AnUnplacedPodIsExplainedPerPool) {
   EXPECT_EQ(why["groups"][0]["text"], "no type has so much memory");
 }
 
-TEST_F(PoolsTest, AKeptNodeIsExplained) {
+TEST_F(PoolsTest, TheNearestPoolIsNamedWithWhatIsInTheWay) {
+  EXPECT_EQ(Ask("explain?pod=shop/big-1")["nearest"],
+            "pool p would take it but for this: no type has so much memory");
+}
+
+TEST_F(PoolsTest, AClaimAndAPoolAreExplained) {
+  const json claim = Ask("explain?claim=p-2");
+  EXPECT_EQ(claim["now"]["stage"], "Launching");
+  EXPECT_EQ(claim["now"]["pool"], "p");
+  EXPECT_EQ(rig_.Ask("/api/v1/explain?claim=nobody").status, 404);
+  const json pool = Ask("explain?pool=p");
+  EXPECT_EQ(pool["pool"]["limits"]["cpu"], "100");
+  EXPECT_EQ(pool["claims"].size(), 2u);
+  EXPECT_EQ(pool["refusals"][0]["pod"], "shop/big-1");
+}
+
+TEST_F(PoolsTest, ANodeThatGoesSaysWhyAndWhatThatSaves) {
+  auto report = OnePool();
+  report->commands = {{.id = "c1",
+                       .reason = "Underutilized",
+                       .decision = "replace",
+                       .nodes = {"n1"},
+                       .pools = {"p"},
+                       .replacements = {"p-3"},
+                       .savings = 0.5,
+                       .stage = "Launching"}};
+  board().Post(std::shared_ptr<const report::ProvisionReport>(report));
+  board().Flush();
+  const json newest = Ask("decisions")["decisions"][0];
+  EXPECT_EQ(newest["kind"], "down");
+  EXPECT_EQ(newest["title"], "n1");
+  EXPECT_EQ(newest["why"], "Underutilized: replaced by p-3, saves 0.50 an hour");
+}
+
+TEST_F(PoolsTest, ANodeThatStaysIsExplained) {
   EXPECT_EQ(Ask("explain?node=n1")["stays"]["text"], "a pod must not be moved");
 }
 
@@ -92,10 +126,25 @@ TEST_F(PoolsTest, AGangSaysWhatItLacks) {
                        .placed = 5,
                        .pods = 3,
                        .why = "3 Insufficient nvidia.com/gpu"}};
+  session->queues = {{.name = "research",
+                      .state = "Open",
+                      .weight = 2,
+                      .share = 0.25,
+                      .amounts = {{.resource = "cpu", .held = 1000, .deserved = 4000}}}};
+  session->gangs = {{.gang = "ml/train",
+                     .state = report::WaitingGang::State::kOrdered,
+                     .lots = {{.seller = "node groups", .source = "g", .machines = 2}},
+                     .price_per_hour = 1.5}};
   board().Post(std::shared_ptr<const report::SessionReport>(session));
   board().Post(SiteRig::Cluster({}, 1));
   board().Flush();
-  EXPECT_EQ(Ask("state")["queues"]["research"]["gangs"][0]["needs"], 8);
+  const json queue = Ask("state")["queues"]["research"];
+  EXPECT_EQ(queue["gangs"][0]["needs"], 8);
+  EXPECT_EQ(queue["gangs"][0]["price"], 1.5);
+  EXPECT_EQ(queue["share"], 0.25);
+  EXPECT_EQ(queue["amounts"][0]["deserved"], 4000);
+  EXPECT_EQ(Ask("explain?gang=ml/train")["lots"][0]["machines"], 2);
+  EXPECT_EQ(Ask("decisions")["decisions"][0]["why"], "2 of g, 1.50 an hour");
   EXPECT_EQ(Ask("explain?gang=ml/train")["why"], "3 Insufficient nvidia.com/gpu");
   EXPECT_EQ(rig_.Ask("/api/v1/explain?gang=ml/other").status, 404);
 }

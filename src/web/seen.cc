@@ -61,33 +61,21 @@ double Looker::PriceOf(const cluster::NodePtr& node, cloud::NodeGroups& groups, 
   return price.ok() ? *price : 0;
 }
 
-std::shared_ptr<const Seen> Looker::Look(const cluster::World& world, cloud::NodeGroups& groups,
-                                         TimePoint now) {
-  if (now - prices_since_ > kPricesHold) {
-    prices_.clear();
-    prices_since_ = now;
-  }
-  auto seen = std::make_shared<Seen>();
-  seen->at = now;
-  std::set<std::string> with_node;  // provider ids
-  seen->nodes.reserve(world.node_count());
-  const std::vector<cluster::ResourceId> gpus = GpuColumns(world.snapshot().resources());
-  world.ForEachNode([&](const cluster::NodePtr& node) {
-    SeenNode& one = seen->nodes.emplace_back();
-    one.node = node;
-    const auto row = groups.GroupOf({node->spec.provider_id, node->metadata.name, {}, node});
+void Looker::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, Seen& seen) {
+  std::set<std::string_view> with_node;  // provider ids
+  for (SeenNode& one : seen.nodes) {
+    const model::Node& node = *one.node;
+    const auto row = groups.GroupOf({node.spec.provider_id, node.metadata.name, {}, one.node});
     if (row.ok() && row->has_value()) one.row = **row;
-    one.taken_by = world.held_nodes().HolderOf(node->metadata.name, node->metadata.uid);
-    ReadUse(world.snapshot(), gpus, one);
-    const std::string* type = LabelOf(*node, "node.kubernetes.io/instance-type");
+    const std::string* type = LabelOf(node, "node.kubernetes.io/instance-type");
     const auto [price, first] = prices_.try_emplace(one.row + "\n" + (type ? *type : ""), 0.0);
     // What is not known yet may be at the next look.
-    if (first || price->second == 0) price->second = PriceOf(node, groups, now);
+    if (first || price->second == 0) price->second = PriceOf(one.node, groups, now);
     one.price = price->second;
-    with_node.insert(node->spec.provider_id);
-  });
+    with_node.insert(node.spec.provider_id);
+  }
   for (const cloud::GroupInfo& group : groups.Groups()) {
-    SeenRow& row = seen->rows.emplace_back();
+    SeenRow& row = seen.rows.emplace_back();
     row.name = group.id;
     row.min = group.min_size;
     row.max = group.max_size;
@@ -102,10 +90,29 @@ std::shared_ptr<const Seen> Looker::Look(const cluster::World& world, cloud::Nod
     if (!instances.ok()) continue;
     for (const cloud::Instance& instance : *instances) {
       if (with_node.contains(instance.id)) continue;
-      seen->machines.push_back({group.id, instance.id, instance.state,
-                                instance.error ? instance.error->message : std::string()});
+      seen.machines.push_back({group.id, instance.id, instance.state,
+                               instance.error ? instance.error->message : std::string()});
     }
   }
+}
+
+std::shared_ptr<const Seen> Looker::Look(const cluster::World& world, cloud::NodeGroups* groups,
+                                         TimePoint now) {
+  if (now - prices_since_ > kPricesHold) {
+    prices_.clear();
+    prices_since_ = now;
+  }
+  auto seen = std::make_shared<Seen>();
+  seen->at = now;
+  seen->nodes.reserve(world.node_count());
+  const std::vector<cluster::ResourceId> gpus = GpuColumns(world.snapshot().resources());
+  world.ForEachNode([&](const cluster::NodePtr& node) {
+    SeenNode& one = seen->nodes.emplace_back();
+    one.node = node;
+    one.taken_by = world.held_nodes().HolderOf(node->metadata.name, node->metadata.uid);
+    ReadUse(world.snapshot(), gpus, one);
+  });
+  if (groups != nullptr) LookAtGroups(*groups, now, *seen);
   const auto unbound = world.Unbound();
   for (const cluster::World::PodEntry* entry : unbound) {
     const model::Pod& pod = *entry->pod;

@@ -29,7 +29,8 @@ struct SeenNode {
   int16_t memory = 0;
   int16_t gpu = kNoSuchResource;
   uint32_t pods = 0;
-  double price = 0;  // per hour; 0: not known
+  double price = 0;        // per hour; 0: not known
+  std::string claim = {};  // of a pool
 };
 
 // A machine that has no Node.
@@ -38,6 +39,8 @@ struct SeenMachine {
   std::string id;
   cloud::InstanceState state = cloud::InstanceState::kUnspecified;
   std::string error;
+  std::string claim = {};  // of a pool
+  std::string text = {};   // what it waits for
 };
 
 struct SeenRow {
@@ -66,12 +69,13 @@ struct Seen {
 
 class Looker {
  public:
-  // Never with a fork open. O(nodes + pods without a node).
-  std::shared_ptr<const Seen> Look(const cluster::World& world, cloud::NodeGroups& groups,
+  // Never with a fork open. `groups` may be null: there are none. O(nodes + pods without a node).
+  std::shared_ptr<const Seen> Look(const cluster::World& world, cloud::NodeGroups* groups,
                                    TimePoint now);
 
  private:
   double PriceOf(const cluster::NodePtr& node, cloud::NodeGroups& groups, TimePoint now);
+  void LookAtGroups(cloud::NodeGroups& groups, TimePoint now, Seen& seen);
 
   // By row and type, for most nodes of a group cost the same; forgotten now and then.
   std::unordered_map<std::string, double> prices_;

@@ -206,6 +206,7 @@ ServerResponse Site::Get(const std::string& what, const ServerRequest& request) 
   }
   if (const Status none = OnlyQuery(request, {}); !none.ok()) return Problem(400, none.message());
   if (what == "pass") return JsonAnswer(story.LastPass());
+  if (what == "pools") return JsonAnswer(story.LastPools());
   if (what == "health") return Health();
   if (what == "control")
     return JsonAnswer(200, parts_.control_state ? parts_.control_state() : R"({"mode":"cluster"})");
@@ -232,14 +233,16 @@ ServerResponse Site::Timeline(const ServerRequest& request) {
 }
 
 ServerResponse Site::Explain(const ServerRequest& request) {
-  if (const Status known = OnlyQuery(request, {"pod", "node", "group", "pool", "gang"});
+  if (const Status known = OnlyQuery(request, {"pod", "node", "group", "pool", "claim", "gang"});
       !known.ok())
     return Problem(400, known.message());
   if (request.query.size() != 1)
     return Problem(400,
-                   "ask for one of pod=NAMESPACE/NAME, node=NAME, group=NAME, gang=NAMESPACE/NAME");
+                   "ask for one of pod=NAMESPACE/NAME, node=NAME, group=NAME, pool=NAME, "
+                   "claim=NAME, gang=NAMESPACE/NAME");
   const Story& story = parts_.board.story();
   if (const std::string* gang = request.Query("gang")) return JsonAnswer(story.Gang(*gang));
+  if (const std::string* claim = request.Query("claim")) return JsonAnswer(story.Claim(*claim));
   if (const std::string* node = request.Query("node")) return JsonAnswer(story.Node(*node));
   if (const std::string* pod = request.Query("pod")) {
     const size_t slash = pod->find('/');

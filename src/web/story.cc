@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "report/explain.h"
+#include "report/explain_provision.h"
 #include "report/json_out.h"
 #include "report/report_json.h"
 
@@ -17,51 +18,18 @@ using report::JsonOut;
 constexpr size_t kRecentBytes = 4 << 20;
 constexpr size_t kRecentDeltas = 512;
 constexpr size_t kPassesKept = 120;
-constexpr size_t kDecisionsOfRow = 20;
 
 double Millis(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-void WriteLines(JsonOut& out, const std::vector<std::string>& lines) {
-  out.Key("lines").Open('[');
-  for (const std::string& line : lines) out.Text(line);
-  out.Close(']');
-}
-
-void WriteBriefs(JsonOut& out, std::string_view key, const std::vector<const Decision*>& list) {
-  out.Key(key).Open('[');
-  for (const Decision* decision : list) out.Raw(decision->Brief());
-  out.Close(']');
-}
-
-// What every group had against it, each with its sentence, and the near misses.
-void WriteGroups(JsonOut& out, const report::Unhelped& unhelped) {
-  out.Key("groups").Open('[');
-  for (const report::GroupReason& reason : report::ReasonsByGroup(unhelped)) {
-    out.Open('{').Field("group", reason.group).Field("text", reason.text);
-    if (const auto verdict = unhelped.rejected.find(reason.group);
-        verdict != unhelped.rejected.end()) {
-      out.Field("filter", verdict->second.plugin());
-      out.Key("shortfalls").Open('[');
-      for (const model::Shortfall& s : verdict->second.shortfalls()) {
-        out.Open('{').Field("resource", s.what).Field("asked", s.asked).Field("free", s.free);
-        out.Field("capacity", s.capacity).Close('}');
-      }
-      out.Close(']');
-    }
-    const auto miss = std::ranges::find(unhelped.misses, reason.group, &report::NearMiss::group);
-    if (miss != unhelped.misses.end()) out.Field("wouldTakeIf", report::Sentence(*miss));
-    out.Close('}');
-  }
-  out.Close(']');
-  if (!unhelped.misses.empty()) out.Field("nearest", report::Sentence(unhelped.misses.front()));
-}
-
 }  // namespace
 
 void Story::Note(const std::vector<report::PodPtr>& pods, const Told& told) {
-  for (const report::PodPtr& pod : pods) told_[report::NameOf(*pod)] = told;
+  for (const report::PodPtr& pod : pods) {
+    ToldBy& by = told_[report::NameOf(*pod)];
+    (told.report ? by.groups : by.pools) = told;
+  }
 }
 
 // Later words count: what a later round says of a pod replaces what an earlier one said.
@@ -75,10 +43,26 @@ void Story::Remember(const std::shared_ptr<const report::PassReport>& report) {
     Note(up.awaiting, {Kind::kAwaits, report, &up});
     Note(up.triggered, {Kind::kBought, report, &up});
     for (const report::FittingPod& fitting : up.fitting)
-      told_[report::NameOf(*fitting.pod)] = {Kind::kFits, report, &up, nullptr, fitting.node};
+      Note({fitting.pod}, {Kind::kFits, report, &up, nullptr, fitting.node});
   };
   for (const report::ScaleUp& up : report->earlier_rounds) round(up);
   round(report->scale_up);
+}
+
+void Story::Remember(const std::shared_ptr<const report::ProvisionReport>& report) {
+  if (!report->provisioning) return;
+  using Kind = Told::Kind;
+  for (const report::UnplacedPod& unplaced : report->provisioning->unplaced) {
+    if (!unplaced.ignored)
+      Note({unplaced.pod}, {.kind = Kind::kUnhelped, .pools = report, .unplaced = &unplaced});
+  }
+  for (const report::PlannedMachine& machine : report->provisioning->machines) {
+    Note(machine.pods, {.kind = machine.error.empty() ? Kind::kBought : Kind::kUnserved,
+                        .pools = report,
+                        .machine = &machine});
+  }
+  for (const report::PlacedPod& placed : report->provisioning->placed)
+    Note({placed.pod}, {.kind = Kind::kFits, .node = placed.machine, .pools = report});
 }
 
 std::vector<std::string> Story::Pass(const PassInfo& pass) {
@@ -106,18 +90,36 @@ std::vector<std::string> Story::Pass(const PassInfo& pass) {
 
 std::vector<std::string> Story::Pools(std::shared_ptr<const report::ProvisionReport> report) {
   const std::lock_guard lock(mutex_);
-  last_pools_ = pool_teller_.Tell(*report);
   pools_ = std::move(report);
-  Remember(last_pools_);
+  Remember(pools_);
   std::vector<std::string> briefs;
-  for (const web::Decision& decision : decisions_.Add(*last_pools_))
+  for (const web::Decision& decision : decisions_.Add(pool_teller_.Tell(*pools_)))
     briefs.push_back(decision.Brief());
   return briefs;
 }
 
-void Story::Session(std::shared_ptr<const report::SessionReport> session) {
+std::vector<std::string> Story::Session(std::shared_ptr<const report::SessionReport> session) {
   const std::lock_guard lock(mutex_);
   session_ = std::move(session);
+  std::vector<std::string> briefs;
+  for (const web::Decision& decision : decisions_.Add(gang_teller_.Tell(*session_)))
+    briefs.push_back(decision.Brief());
+  return briefs;
+}
+
+// Which of the pods that wait do so because their gang does.
+void Story::NoteGangs(const Seen& seen) {
+  if (!session_) return;
+  std::map<std::string_view, const report::SessionReport::Waiting*> gangs;
+  for (const auto& waiting : session_->waiting) gangs[waiting.job] = &waiting;
+  for (const cluster::PodPtr& pod : seen.pending) {
+    const std::string gang = GangOf(*pod);
+    if (gang.empty()) continue;
+    const auto waiting = gangs.find(gang);
+    ToldBy& told = told_[report::NameOf(*pod)];
+    told.gang = waiting == gangs.end() ? "" : gang;
+    told.gang_why = waiting == gangs.end() ? "" : waiting->second->why;
+  }
 }
 
 // Of pods that wait no longer nothing is kept.
@@ -131,10 +133,11 @@ void Story::Prune(const Seen& seen) {
 std::optional<std::string> Story::Saw(const Seen& seen) {
   const std::lock_guard lock(mutex_);
   Prune(seen);
+  NoteGangs(seen);
   Sample sample;
   const std::shared_ptr<const Seen> both = pools_ ? WithPools(seen, *pools_) : nullptr;
-  Picture next = Draw(both ? *both : seen, {last_.get(), last_pools_.get()}, told_, sample);
-  DrawQueues(next);
+  Picture next = Draw(both ? *both : seen, {last_.get(), pools_.get()}, told_, sample);
+  if (session_) DrawQueues(*session_, next);
   history_.Add(next, sample);
   const Delta delta = Difference(now_, next);
   at_ = seen.at;
@@ -186,7 +189,7 @@ std::string Story::Timeline(std::optional<TimePoint> from, std::optional<TimePoi
   out.Open('{').Field("from", Unix(since)).Field("to", Unix(until));
   if (const auto begin = history_.begin()) out.Field("keptSince", Unix(*begin));
   out.Key("samples").Raw(history_.Timeline(since, until, points));
-  WriteBriefs(out, "decisions", decisions_.Between(since, until, points));
+  WriteDecisions(out, "decisions", decisions_.Between(since, until, points));
   return out.Close('}').Take();
 }
 
@@ -194,7 +197,7 @@ std::string Story::Decisions(uint64_t before, size_t limit) const {
   const std::lock_guard lock(mutex_);
   JsonOut out;
   out.Open('{');
-  WriteBriefs(out, "decisions", decisions_.List(before, limit));
+  WriteDecisions(out, "decisions", decisions_.List(before, limit));
   return out.Close('}').Take();
 }
 
@@ -205,121 +208,14 @@ Result<std::string> Story::Decision(uint64_t id) const {
   return decision->Whole();
 }
 
-Result<std::string> Story::Pod(std::string_view namespace_, std::string_view name) const {
-  const std::lock_guard lock(mutex_);
-  if (!last_ && !last_pools_) return Unavailable("no pass has ended yet");
-  const std::string key = std::string(namespace_) + "/" + std::string(name);
-  const auto told = told_.find(key);
-  const report::PassReport& report = told != told_.end() ? *told->second.report
-                                     : last_             ? *last_
-                                                         : *last_pools_;
-  const std::vector<std::string> lines = report::ExplainPod(report, namespace_, name);
-  if (lines.empty() && told == told_.end())
-    return NotFound("pod " + key + " does not wait for a node, or no pass has looked at it yet");
-  JsonOut out;
-  out.Open('{').Field("pod", key).Field("passAt", Unix(report.at));
-  out.Field("waits", told != told_.end());
-  WriteLines(out, lines);
-  if (told != told_.end()) {
-    const Told& what = told->second;
-    static constexpr std::string_view kWords[] = {"bought", "awaits", "unhelped", "unserved",
-                                                  "fits"};
-    out.Field("verdict", kWords[static_cast<size_t>(what.kind)]);
-    if (what.unhelped != nullptr) WriteGroups(out, *what.unhelped);
-    if (what.kind == Told::Kind::kBought) {
-      out.Key("scaleUp");
-      report::Write(out, *what.round);
-    }
+Result<std::string> Story::LastPools() const {
+  std::shared_ptr<const report::ProvisionReport> last;
+  {
+    const std::lock_guard lock(mutex_);
+    last = pools_;
   }
-  return out.Close('}').Take();
-}
-
-Result<std::string> Story::Node(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
-  const auto& nodes = now_.of(Section::kNodes);
-  const auto node = nodes.find(name);
-  std::vector<std::string> lines;
-  for (const auto& last : {last_, last_pools_}) {
-    if (!last || !lines.empty()) continue;
-    lines = report::ExplainNode(*last, name);
-  }
-  if (node == nodes.end() && lines.empty())
-    return NotFound("there is no node " + std::string(name));
-  JsonOut out;
-  out.Open('{').Field("node", name);
-  if (last_) out.Field("passAt", Unix(last_->at));
-  if (node != nodes.end()) out.Key("now").Raw(node->second);
-  WriteLines(out, lines);
-  const auto write_stay = [&](const report::PassReport& last) {
-    for (const auto* list : {&last.scale_down.staying, &last.scale_down.staying_untold}) {
-      const auto staying = std::ranges::find(*list, name, &report::StayingNode::node);
-      if (staying == list->end()) continue;
-      out.Key("stays");
-      report::Write(out, *staying);
-      return true;
-    }
-    return false;
-  };
-  const bool of_group = last_ && write_stay(*last_);
-  if (!of_group && last_pools_) write_stay(*last_pools_);
-  return out.Close('}').Take();
-}
-
-Result<std::string> Story::Row(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
-  const auto& rows = now_.of(Section::kRows);
-  const auto row = rows.find(name);
-  if (row == rows.end()) return NotFound("there is no group or pool " + name);
-  JsonOut out;
-  out.Open('{').Field("group", name).Key("now").Raw(row->second);
-  // What it has against pods that wait: each sentence once, with one pod as the example.
-  std::map<std::string, std::pair<std::string, int>> refusals;
-  for (const auto& [pod, told] : told_) {
-    if (told.unhelped == nullptr) continue;
-    for (const report::GroupReason& reason : report::ReasonsByGroup(*told.unhelped)) {
-      if (reason.group != name) continue;
-      auto& refusal = refusals[reason.text];
-      if (refusal.first.empty()) refusal.first = pod;
-      ++refusal.second;
-    }
-  }
-  out.Key("refusals").Open('[');
-  for (const auto& [text, who] : refusals) {
-    out.Open('{').Field("text", text).Field("pod", who.first).Field("pods", who.second).Close('}');
-  }
-  out.Close(']');
-  WriteBriefs(out, "decisions", decisions_.About(name, kDecisionsOfRow));
-  return out.Close('}').Take();
-}
-
-// Gangs that have no place, by queue.
-void Story::DrawQueues(Picture& picture) const {
-  if (!session_) return;
-  std::map<std::string, std::vector<const report::SessionReport::Waiting*>> queues;
-  for (const auto& waiting : session_->waiting) queues[waiting.queue].push_back(&waiting);
-  for (const auto& [queue, gangs] : queues) {
-    JsonOut out;
-    out.Open('{').Key("gangs").Open('[');
-    for (const auto* gang : gangs) {
-      out.Open('{').Field("gang", gang->job).Field("admitted", gang->admitted);
-      out.Field("needs", gang->min_available).Field("placed", gang->placed);
-      out.Field("waits", gang->pods).Close('}');
-    }
-    picture.of(Section::kQueues)[queue] = out.Close(']').Close('}').Take();
-  }
-}
-
-Result<std::string> Story::Gang(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
-  if (!session_) return Unavailable("no session has ended here");
-  const auto gang =
-      std::ranges::find(session_->waiting, name, &report::SessionReport::Waiting::job);
-  if (gang == session_->waiting.end()) return NotFound("no gang " + std::string(name) + " waits");
-  JsonOut out;
-  out.Open('{').Field("gang", gang->job).Field("queue", gang->queue);
-  out.Field("admitted", gang->admitted).Field("needs", gang->min_available);
-  out.Field("placed", gang->placed).Field("waits", gang->pods).Field("why", gang->why);
-  return out.Close('}').Take();
+  if (!last) return Unavailable("no pass over node pools has ended here");
+  return report::ToJson(*last);
 }
 
 Result<std::string> Story::LastPass() const {
@@ -343,6 +239,29 @@ void Story::WriteHealth(JsonOut& out) const {
     out.Key("stages").Open('{');
     for (const report::Took& took : pass->report->took) out.Field(took.part, Millis(took.time));
     out.Close('}').Close('}');
+  }
+  out.Close(']');
+  out.Key("engines").Open('[');
+  if (pools_) {
+    out.Open('{').Field("engine", "node pools").Field("at", Unix(pools_->at));
+    if (pools_->provisioning) {
+      out.Field("solvedAt", Unix(pools_->provisioning->at));
+      out.Field("tookMs", Millis(pools_->provisioning->took));
+    }
+    out.Field("waits", pools_->waiting_pods).Field("underWay", pools_->under_way);
+    out.Field("error", pools_->error).Close('}');
+  }
+  if (session_) {
+    out.Open('{').Field("engine", "batch").Field("at", Unix(session_->began));
+    out.Field("tookMs", Millis(session_->took)).Field("waits", session_->waiting.size());
+    out.Field("error", session_->error).Close('}');
+  }
+  out.Close(']').Key("extenders").Open('[');
+  if (session_) {
+    for (const report::SessionReport::Outside& one : session_->outside) {
+      out.Open('{').Field("name", one.name).Field("breaker", one.state);
+      out.Field("lastFailure", one.text).Close('}');
+    }
   }
   out.Close(']');
   out.Key("history").Open('{').Field("bytes", history_.bytes());

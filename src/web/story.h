@@ -15,6 +15,7 @@
 #include "report/json_out.h"
 #include "report/session_report.h"
 #include "web/decisions.h"
+#include "web/gangs.h"
 #include "web/history.h"
 #include "web/picture.h"
 #include "web/pools.h"
@@ -36,7 +37,7 @@ class Story {
   // The decisions of the pass as JSON, oldest first.
   std::vector<std::string> Pass(const PassInfo& pass);
   std::vector<std::string> Pools(std::shared_ptr<const report::ProvisionReport> report);
-  void Session(std::shared_ptr<const report::SessionReport> session);
+  std::vector<std::string> Session(std::shared_ptr<const report::SessionReport> session);
   // The delta as JSON; absent: nothing has changed.
   std::optional<std::string> Saw(const Seen& seen);
 
@@ -54,16 +55,19 @@ class Story {
   Result<std::string> Pod(std::string_view namespace_, std::string_view name) const;
   Result<std::string> Node(std::string_view name) const;
   Result<std::string> Row(const std::string& name) const;
+  Result<std::string> Claim(std::string_view name) const;
   Result<std::string> Gang(std::string_view name) const;
   Result<std::string> LastPass() const;
+  Result<std::string> LastPools() const;
   // Passes, and what this object holds itself: fields of an object that the caller has open.
   void WriteHealth(report::JsonOut& out) const;
 
  private:
   void Remember(const std::shared_ptr<const report::PassReport>& report);
+  void Remember(const std::shared_ptr<const report::ProvisionReport>& report);
   void Note(const std::vector<report::PodPtr>& pods, const Told& told);
+  void NoteGangs(const Seen& seen);
   void Prune(const Seen& seen);
-  void DrawQueues(Picture& picture) const;
 
   mutable std::mutex mutex_;
   uint64_t seq_ = 0;
@@ -75,7 +79,7 @@ class Story {
   std::shared_ptr<const report::PassReport> last_;
   PoolTeller pool_teller_;
   std::shared_ptr<const report::ProvisionReport> pools_;
-  std::shared_ptr<const report::PassReport> last_pools_;  // the same as the others read it
+  GangTeller gang_teller_;
   std::shared_ptr<const report::SessionReport> session_;
   std::deque<PassInfo> passes_;  // without reports; newest last
   DecisionLog decisions_;

@@ -94,6 +94,38 @@ void AddGroup(const AnswerJson& json, std::string& out) {
   for (const AnswerJson& decision : Sub(json, "decisions")) out += "  " + DecisionLine(decision);
 }
 
+void AddTexts(const AnswerJson& list, std::string_view before, std::string& out) {
+  for (const AnswerJson& line : list)
+    if (line.is_string()) out += fmt::format("  {}{}\n", before, line.get<std::string>());
+}
+
+void AddPool(const AnswerJson& json, std::string& out) {
+  out += fmt::format("pool {}\n", TextOf(json, "group"));
+  AddTexts(Sub(json, "lines"), "", out);
+  for (const AnswerJson& refusal : Sub(json, "refusals"))
+    out += fmt::format("  refuses {} pods, such as {}: {}\n", Number(refusal, "pods"),
+                       TextOf(refusal, "pod"), TextOf(refusal, "text"));
+  for (const AnswerJson& decision : Sub(json, "decisions")) out += "  " + DecisionLine(decision);
+}
+
+void AddGang(const AnswerJson& json, std::string& out) {
+  if (const std::string phase = TextOf(json, "phase"); !phase.empty()) {
+    out += fmt::format("gang {} is {}: {}\n", TextOf(json, "gang"), phase, TextOf(json, "why"));
+    return;
+  }
+  out += fmt::format("gang {} of queue {}: needs {}, {} placed, {} pods wait\n  {}\n",
+                     TextOf(json, "gang"), TextOf(json, "queue"), Number(json, "needs"),
+                     Number(json, "placed"), Number(json, "waits"), TextOf(json, "why"));
+  for (const AnswerJson& lack : Sub(json, "lacking"))
+    out += fmt::format("  no room for {} of {}\n", Number(lack, "tasks"), TextOf(lack, "role"));
+  for (const AnswerJson& lot : Sub(json, "lots"))
+    out += fmt::format("  {} of {}, sold by {}\n", Number(lot, "machines"), TextOf(lot, "source"),
+                       TextOf(lot, "seller"));
+  if (const auto price = json.find("price"); price != json.end() && price->is_number())
+    out += fmt::format("  {:.2f} an hour\n", price->get<double>());
+  AddTexts(Sub(json, "refusals"), "refused: ", out);
+}
+
 }  // namespace
 
 Result<std::string> ExplainedAsText(std::string_view text) {
@@ -102,9 +134,11 @@ Result<std::string> ExplainedAsText(std::string_view text) {
   if (json.contains("pod")) {
     AddPod(json, out);
   } else if (json.contains("gang")) {
-    out += fmt::format("gang {} of queue {}: needs {}, {} placed, {} pods wait\n  {}\n",
-                       TextOf(json, "gang"), TextOf(json, "queue"), Number(json, "needs"),
-                       Number(json, "placed"), Number(json, "waits"), TextOf(json, "why"));
+    AddGang(json, out);
+  } else if (json.contains("claim")) {
+    AddTexts(Sub(json, "lines"), "", out);
+  } else if (json.contains("pool")) {
+    AddPool(json, out);
   } else if (json.contains("node")) {
     AddNode(json, out);
   } else {

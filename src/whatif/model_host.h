@@ -53,6 +53,7 @@ class ModelHost {
 
   autoscale::Engine& engine() { return process_->assembly->engine(); }
   cloud::CloudNodeGroups& groups() { return *process_->groups; }
+  cloud::CloudNodeGroups* groups_or_null() { return process_->groups.get(); }
   sim::View& view() { return *process_->view; }
   const cluster::World& world() const { return *process_->world; }
   int starts() const { return starts_; }

@@ -20,8 +20,10 @@ constexpr char kExplainUsage[] = R"(coppice explain SUBJECT [FLAGS]: asks a runn
 
   coppice explain pod NAMESPACE/NAME   the check of each group that said no, by how much, the nearest miss
   coppice explain node NAME            why it stays, or when it goes
-  coppice explain group NAME           (or pool) its size, whom it refuses, what was decided about it
-  coppice explain gang NAMESPACE/NAME  what it lacks
+  coppice explain group NAME           its size, whom it refuses, what was decided about it
+  coppice explain pool NAME            the same of a node pool, with its limits, budgets and claims
+  coppice explain claim NAME           where it is in its life, why it stays or goes
+  coppice explain gang NAMESPACE/NAME  what it lacks, what that costs, what is on its way
   coppice explain last                 the last decisions
 
 As a plug-in of kubectl (the program under the name kubectl-coppice): kubectl coppice explain pod …
@@ -58,19 +60,23 @@ void Declare(FlagSet& set, ExplainFlags& flags) {
   set.AddString("context", flags.context, "for kubectl port-forward");
   set.AddChoice("output", flags.output, {"text", "json"}, "form of the answer");
   set.Alias("o", "output");
-  set.AddWords("SUBJECT", flags.words, false,
-               "pod NAMESPACE/NAME, node NAME, group NAME, pool NAME or last");
+  set.AddWords(
+      "SUBJECT", flags.words, false,
+      "pod NAMESPACE/NAME, node NAME, group NAME, pool NAME, claim NAME, gang NAMESPACE/NAME or "
+      "last");
 }
 
 // The page and what is asked of it.
 Result<std::string> PathOf(const std::vector<std::string>& words) {
   if (words.size() == 1 && words[0] == "last") return std::string("decisions?limit=20");
   if (words.size() != 2)
-    return InvalidArgument("ask for pod NAMESPACE/NAME, node NAME, group NAME, pool NAME or last");
-  for (const std::string_view kind : {"pod", "node", "group", "pool", "gang"})
+    return InvalidArgument(
+        "ask for pod NAMESPACE/NAME, node NAME, group NAME, pool NAME, claim NAME, "
+        "gang NAMESPACE/NAME or last");
+  for (const std::string_view kind : {"pod", "node", "group", "pool", "claim", "gang"})
     if (words[0] == kind) return "explain?" + words[0] + "=" + net::PercentEncode(words[1]);
   return InvalidArgument("'" + words[0] +
-                         "' is not explained: there are pod, node, group, pool, gang, last");
+                         "' is not explained: there are pod, node, group, pool, claim, gang, last");
 }
 
 Result<std::string> ReadSecretFile(const std::string& path) {

@@ -113,7 +113,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
     if (!dashboard) return;
     for (const Dashboard::WithWorld& errand : steering.TakeErrands())
       errand(&host->world(), &host->groups(), clock.Now());
-    dashboard->LookIfDue(host->world(), host->groups(), clock.Now());
+    dashboard->LookIfDue(host->world(), &host->groups(), clock.Now());
   };
 
   std::printf(
@@ -158,11 +158,35 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
   ModelSteering steering(speed);
   const auto stopped = [] { return interrupted != 0; };
   const SystemClock real;
+  const auto dashboard = TRY(OpenDashboard(command, plugins, speed, steering));
+  whatif::ModelHost* host = nullptr;
   return PlayPools(command, plugins, real, [&](const Clock& clock) {
-    return Watching{.pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); },
-                    .stop = stopped,
-                    .speed = speed,
-                    .lasts = lasts};
+    steering.meanwhile = [&] {
+      if (!dashboard || host == nullptr) return;
+      cloud::NodeGroups* const theirs = host->groups_or_null();
+      for (const Dashboard::WithWorld& errand : steering.TakeErrands())
+        errand(&host->world(), theirs, clock.Now());
+      dashboard->LookIfDue(host->world(), theirs, clock.Now());
+    };
+    return Watching{
+        .pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); },
+        .stop = stopped,
+        .speed = speed,
+        .lasts = lasts,
+        .opened =
+            [&](whatif::ModelHost& opened) {
+              host = &opened;
+              if (dashboard) std::printf("Dashboard: %s\n\n", dashboard->url().c_str());
+            },
+        .pools_passed =
+            [&](const report::ProvisionReport& report) {
+              if (dashboard)
+                dashboard->PoolsPassed(std::make_shared<const report::ProvisionReport>(report));
+            },
+        .pass_ended =
+            [&](const std::shared_ptr<const report::PassReport>& report) {
+              if (dashboard) dashboard->PassEnded(report, host->last_pass_took());
+            }};
   });
 }
 

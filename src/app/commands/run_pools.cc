@@ -122,11 +122,14 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
        .metrics = scene->metrics,
        .pace = watching.pace,
        .node_groups = !config.groups.empty(),
-       .engines = {whatif::ModelPools(
-           {.engine = options,
-            .filters = &scene->filters,
-            .passed = [&](const report::ProvisionReport& report) { account.Tell(report); }})}}));
+       .engines = {whatif::ModelPools({.engine = options,
+                                       .filters = &scene->filters,
+                                       .passed = [&](const report::ProvisionReport& report) {
+                                         account.Tell(report);
+                                         watching.pools_passed(report);
+                                       }})}}));
   Introduce(watching.speed, command.seed);
+  watching.opened(*host);
 
   const TimePoint real_start = real.Now();
   const TimePoint start = clock.Now();
@@ -144,7 +147,10 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
   while (clock.Now() < end && !watching.stop()) {
     if (loop) {
       const auto pass = loop->Next(end, watching.stop);
-      if (pass != nullptr) groups_account->Tell(*pass);
+      if (pass != nullptr) {
+        groups_account->Tell(*pass);
+        watching.pass_ended(pass);
+      }
     } else {
       host->AdvanceTo(std::min(end, clock.Now() + kTurn), watching.stop);
     }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "app/commands/commands.h"
+#include "report/provision_report.h"
+#include "whatif/model_host.h"
 
 namespace coppice::app {
 
@@ -19,6 +21,10 @@ struct Watching {
   std::function<bool()> stop;
   double speed = 0;
   Duration lasts{};
+  // For who shows it. Told once the process is there; after each pass.
+  std::function<void(whatif::ModelHost&)> opened;
+  std::function<void(const report::ProvisionReport&)> pools_passed;
+  std::function<void(const std::shared_ptr<const report::PassReport>&)> pass_ended;
 };
 Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& real,
                  const std::function<Watching(const Clock& clock)>& watch);

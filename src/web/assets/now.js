@@ -6,8 +6,8 @@ const words = {
   ready: 'in use', unneeded: 'not needed', draining: 'is leaving', booting: 'machine is booting', starting: 'node is starting', imagined: 'ordered',
   unready: 'not ready', failed: 'failed', cordoned: 'cordoned',
 };
-const verdicts = { bought: 'a node is coming', awaits: 'next in line', unhelped: 'nothing helps', unserved: 'limits are reached', fits: 'finds room', '': 'being looked at' };
-export const marks = { up: '\u25b2', down: '\u25bc', trouble: '\u2715', waits: '\u25cf' };
+const verdicts = { bought: 'a node is coming', awaits: 'next in line', unhelped: 'nothing helps', unserved: 'limits are reached', fits: 'finds room', gang: 'waits for its gang', '': 'being looked at' };
+export const marks = { up: '\u25b2', down: '\u25bc', trouble: '\u2715', waits: '\u25cf', gang: '\u25c6' };
 const href = (...parts) => '#/' + parts.map(encodeURIComponent).join('/');
 
 export function decisionItem(decision) {
@@ -23,7 +23,7 @@ class Rows {
     this.store = store;
     place.addEventListener('click', (event) => {
       const tile = event.target.closest('.tile');
-      if (tile) location.hash = href('why', 'node', tile.dataset.name);
+      if (tile) location.hash = tile.dataset.name.startsWith('claim/') ? href('why', 'claim', tile.dataset.name.slice(6)) : href('why', 'node', tile.dataset.name);
     });
     place.addEventListener('keydown', (event) => this.walk(event));
     // Sentences are made for the tile that is looked at, not for two thousand.
@@ -54,7 +54,7 @@ class Rows {
     if (node.goesAt) lines[1] += ', goes in ' + span(node.goesAt - this.store.now());
     if (node.cpu !== undefined) lines.push(`cpu ${Math.round(node.cpu / 10)}%, memory ${Math.round(node.memory / 10)}%` + (node.gpu === undefined ? '' : `, GPU ${Math.round(node.gpu / 10)}%`) + ', ' + plural(node.pods, 'pod'));
     if (node.reason && !node.goesAt && node.state !== 'draining') lines.push('stays: ' + node.reason + (node.pod ? ' (' + node.pod + ')' : ''));
-    if (node.error) lines.push(node.error);
+    if (node.error || node.text) lines.push(node.error || node.text);
     tile.dataset.tip = lines.join('\n');
     tile.setAttribute('aria-label', lines.join(', '));
   }
@@ -236,7 +236,7 @@ export function nowPage(main, store) {
       h('section', { class: 'card', 'aria-labelledby': 'waiting-title' }, h('header', {}, h('h2', { id: 'waiting-title' }, 'Waiting')), nobody, waitingPlace),
       h('section', { class: 'card', 'aria-labelledby': 'feed-title' }, h('header', {}, h('h2', { id: 'feed-title' }, 'Decided')), h('div', { class: 'feed', tabindex: 0, role: 'region', 'aria-labelledby': 'feed-title' }, feed)))));
   const gangs = h('ul', { class: 'list' });
-  const gangsCard = h('section', { class: 'card', hidden: true, 'aria-labelledby': 'gangs-title' }, h('header', {}, h('h2', { id: 'gangs-title' }, 'Gangs that wait')), gangs);
+  const gangsCard = h('section', { class: 'card', hidden: true, 'aria-labelledby': 'gangs-title' }, h('header', {}, h('h2', { id: 'gangs-title' }, 'Queues and gangs')), gangs);
   main.querySelector('.stack').firstElementChild.after(gangsCard);
   const rows = new Rows(rowsPlace, store);
   const waiting = new Waiting(waitingPlace, store);
@@ -251,8 +251,8 @@ export function nowPage(main, store) {
     const text = JSON.stringify(queues);
     if (text !== shownQueues) {
       shownQueues = text;
-      gangs.replaceChildren(...queues.flatMap(([queue, q]) => q.gangs.slice(0, 40).map((gang) => h('li', {}, h('a', { class: 'item', href: href('why', 'gang', ...gang.gang.split('/')) }, h('span', { class: 'end' }, queue), h('span', { class: 't' }, gang.gang),
-        h('span', { class: 'y' }, `needs ${gang.needs}, ${gang.placed} placed, ${plural(gang.waits, 'pod')} waiting` + (gang.admitted ? '' : ', not admitted')))))));
+      gangs.replaceChildren(...queues.flatMap(([queue, q]) => [h('li', {}, h('span', { class: 'item' }, h('span', { class: 'end' }, q.share === undefined ? '' : Math.round(q.share * 100) + '% of its share'), h('span', { class: 't' }, 'Queue ' + queue), h('span', { class: 'y' }, [q.weight !== undefined && 'weight ' + q.weight, ...(q.amounts || []).filter((a) => a.held > 0).map((a) => amount(a.resource, a.held) + (a.deserved === undefined ? '' : ' of ' + amount(a.resource, a.deserved)) + ' ' + a.resource), q.waiting ? plural(q.waiting, 'gang') + ' waiting' : 'nobody waits'].filter(Boolean).join(' \u00b7 '))))].concat(q.gangs.slice(0, 40).map((gang) => h('li', {}, h('a', { class: 'item', href: href('why', 'gang', ...gang.gang.split('/')) }, h('span', { class: 'end' }, queue), h('span', { class: 't' }, gang.gang),
+        h('span', { class: 'y' }, `needs ${gang.needs}, ${gang.placed} placed, ${plural(gang.waits, 'pod')} waiting` + (gang.admitted ? '' : ', not admitted') + (gang.price ? ', ' + money(gang.price) + '/h' : ''))))))));
     }
   };
   // Deltas that come between two frames are shown in one.

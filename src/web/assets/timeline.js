@@ -126,7 +126,7 @@ export class Timeline {
     const seen = new Set();
     const out = [];
     for (const decision of this.data.decisions) {
-      if (decision.kind === 'waits') continue;
+      if (!['up', 'down', 'trouble'].includes(decision.kind)) continue;
       const x = Math.round(this.x(decision.at) / 6) * 6;
       const key = decision.kind + x;
       if (x < left || seen.has(key)) continue;

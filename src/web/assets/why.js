@@ -16,7 +16,7 @@ function shortfall(lack) {
 
 const podVerdicts = {
   bought: 'A node was ordered for it and is on its way.', awaits: 'Another group than the one chosen last would take it; it is next in line.', unhelped: 'No group would take it.',
-  unserved: 'A group would take it, but its limits leave it no node.', fits: 'It fits a node that is there; nothing has to be bought.',
+  unserved: 'A group would take it, but its limits leave it no node.', fits: 'It fits a node that is there or on its way; nothing has to be bought.', gang: 'It waits for its gang, which starts as a whole.',
 };
 async function pod(place, store, namespace, name) {
   const why = await ask('explain?pod=' + encodeURIComponent(namespace + '/' + name));
@@ -29,6 +29,8 @@ async function pod(place, store, namespace, name) {
         h('td', {}, (group.wouldTakeIf || 'no change that is known of helps').replace(/^group \S+ would take it if /, '')))), 'What every group had against it')));
   }
   if (why.scaleUp) place.append(scaleUp(why.scaleUp));
+  if (why.machine) place.append(machines([why.machine]));
+  if (why.ofGang) place.append(h('p', {}, h('a', { href: href('why', 'gang', ...why.ofGang.split('/')) }, 'Why ' + why.ofGang + ' waits')));
   if (!why.groups && why.lines.length) place.append(h('ul', {}, why.lines.map((line) => h('li', {}, line))));
   place.append(h('p', { class: 'small' }, h('a', { href: href('what-if') + '?like=' + encodeURIComponent(namespace + '/' + name) }, 'What if there were more of these?')));
 }
@@ -56,17 +58,33 @@ async function group(place, store, name) {
   const why = await ask('explain?group=' + encodeURIComponent(name));
   const now = why.now;
   place.append(h('div', {}, h('h1', {}, name), h('p', { class: 'soft' }, upper(now.kind) + (now.type ? ', ' + now.type : '') + (now.zone ? ' in ' + now.zone : '')),
-    h('p', { class: 'verdict' }, `${plural(now.target, 'node')} wanted, ${now.ready} ready, between ${now.min} and ${now.max}.` + (now.backoff ? ' It is backed off: ' + now.backoff + '.' : ''))));
+    h('p', { class: 'verdict' }, (why.pool ? why.lines[0] + '.' : `${plural(now.target, 'node')} wanted, ${now.ready} ready, between ${now.min} and ${now.max}.`) + (now.backoff ? ' It is backed off: ' + now.backoff + '.' : ''))));
   place.append(h('div', { class: 'cols' }, h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Whom it refuses, and why')),
     why.refusals.length ? h('ul', { class: 'list' }, why.refusals.map((r) => h('li', {}, h('a', { class: 'item', href: href('why', 'pod', ...r.pod.split('/')) }, h('span', { class: 't' }, plural(r.pods, 'pod') + ', such as ' + r.pod), h('span', { class: 'y' }, r.text))))) : h('p', { class: 'nothing' }, 'Nobody who waits now.')),
   h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Decided about it')), why.decisions.length ? h('ol', { class: 'list' }, why.decisions.map(decisionItem)) : h('p', { class: 'nothing' }, 'Nothing yet.'))));
   if (now.backoffText) place.append(h('p', { class: 'red' }, now.backoffText));
 }
 
+function machines(list) {
+  return h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Machines asked for')), table(['Claim', 'Pool', 'May be', '#From, per hour', '#Pods'], list.map((m) => h('tr', {}, h('td', {}, m.claim ? h('a', { href: href('why', 'claim', m.claim) }, m.claim) : m.error),
+    h('td', {}, h('a', { href: href('why', 'pool', m.pool) }, m.pool)), h('td', {}, m.types.join(', ') + (m.typeCount > m.types.length ? ` or one of ${m.typeCount - m.types.length} more` : '')), h('td', { class: 'n' }, money(m.price)), h('td', { class: 'n' }, String(m.pods.length)))), 'Machines asked for'));
+}
+
+async function claim(place, store, name) {
+  const why = await ask('explain?claim=' + encodeURIComponent(name));
+  const now = why.now;
+  place.append(h('div', {}, h('h1', {}, name), h('p', { class: 'soft' }, 'Claim of pool ', h('a', { href: href('why', 'pool', now.pool) }, now.pool)), h('p', { class: 'verdict' }, now.stage + (now.text ? ': ' + now.text : '') + '.')),
+    h('div', { class: 'card' }, facts([['Node', now.node && h('a', { href: href('why', 'node', now.node) }, now.node)], ['Type', now.type], ['Zone', now.zone], ['Bought as', now.capacityType], ['Price', now.price && money(now.price) + ' per hour'], ['Since', now.since && when(now.since)]])),
+    h('ul', {}, why.lines.map((line) => h('li', {}, line))));
+}
+
 async function gang(place, store, name) {
   const why = await ask('explain?gang=' + encodeURIComponent(name));
+  if (why.phase) { place.append(h('h1', {}, name), h('p', { class: 'verdict' }, `It is ${why.phase}: ${why.why}.`)); return; }
   place.append(h('div', {}, h('h1', {}, name), h('p', { class: 'soft' }, 'Gang of queue ' + why.queue), h('p', { class: 'verdict' }, (why.admitted ? 'It is admitted' : 'It is not admitted') + `: needs ${plural(why.needs, 'place')}, has ${why.placed}, ${plural(why.waits, 'pod')} waiting.`)),
-    h('div', { class: 'card' }, h('p', {}, why.why || 'No reason was given.')));
+    h('div', { class: 'card' }, h('p', {}, why.why || 'No reason was given.'), facts([['Machines', why.state], ['Cost', why.price && money(why.price) + ' per hour'], ['On their way', why.coming], ['Tasks with room', why.withRoom]])));
+  if (why.lots && why.lots.length) place.append(h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'What it would take')), table(['From', 'Sold by', '#Machines', '#On their way'], why.lots.map((lot) => h('tr', {}, h('td', {}, lot.source), h('td', {}, lot.seller), h('td', { class: 'n' }, String(lot.machines)), h('td', { class: 'n' }, String(lot.claimed)))), 'What it would take')));
+  if (why.refusals && why.refusals.length) place.append(h('ul', {}, why.refusals.map((text) => h('li', {}, text))));
 }
 
 function scaleUp(up) {
@@ -83,13 +101,15 @@ function scaleUp(up) {
   return out;
 }
 
-const kinds = { up: 'Bought', down: 'Removed', trouble: 'Trouble', waits: 'Nothing was bought' };
+const kinds = { up: 'Bought', down: 'Removed', trouble: 'Trouble', waits: 'Nothing was bought', gang: 'For a gang' };
 async function decision(place, store, id) {
   const what = await ask('decision?id=' + encodeURIComponent(id));
   place.append(h('div', {}, h('h1', {}, what.title), h('p', { class: 'soft' }, kinds[what.kind] + ', ' + when(what.at), what.row ? [' \u00b7 ', h('a', { href: href('why', 'group', what.row) }, what.row)] : null), h('p', { class: 'verdict' }, upper(what.why) + '.')));
   const detail = what.detail;
   if (!detail) return;
   if (detail.options) place.append(scaleUp(detail));
+  if (detail.machines) place.append(machines(detail.machines));
+  if (detail.command) place.append(h('div', { class: 'card' }, facts([['Reason', detail.command.reason], ['Decision', detail.command.decision], ['Stage', detail.command.stage], ['Nodes', detail.command.nodes.join(', ')], ['In their place', detail.command.replacements.join(', ')], ['Cost before', money(detail.command.priceBefore) + ' per hour'], ['Saves', money(detail.command.savings) + ' per hour']])));
   if (detail.moves && detail.moves.length) place.append(h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Where its pods fit')), table(['Pod', 'Node with room'], detail.moves.map((move) => h('tr', {}, h('td', {}, move.pod), h('td', {}, move.node))), 'Where its pods fit')));
   if (detail.misses) {
     if (detail.misses.length) place.append(h('div', { class: 'flip' }, h('h2', {}, 'The one change that would flip it'), h('p', {}, upper(detail.misses[0].text) + '.')));
@@ -119,7 +139,7 @@ export function whyPage(main, store, [kind, ...name]) {
   };
   const place = h('div', { class: 'stack' });
   main.append(h('form', { class: 'ask', role: 'search', onsubmit: find }, h('label', { class: 'hide', for: 'subject' }, 'Pod, node or group'), input, h('button', { class: 'main-button' }, 'Why?')), place);
-  const answers = { pod: (p) => pod(p, store, name[0], name.slice(1).join('/')), node: (p) => node(p, store, name.join('/')), group: (p) => group(p, store, name.join('/')), gang: (p) => gang(p, store, name.join('/')), decision: (p) => decision(p, store, name[0]) };
+  const answers = { pod: (p) => pod(p, store, name[0], name.slice(1).join('/')), node: (p) => node(p, store, name.join('/')), group: (p) => group(p, store, name.join('/')), pool: (p) => group(p, store, name.join('/')), claim: (p) => claim(p, store, name.join('/')), gang: (p) => gang(p, store, name.join('/')), decision: (p) => decision(p, store, name[0]) };
   if (!answers[kind]) {
     place.append(h('div', {}, h('h1', {}, 'Why?'), h('p', { class: 'lead' }, 'Every no has a reason: the check that said it, by how much, and the one change that would turn it into a yes.')));
     suggestions(place, store);
