@@ -198,11 +198,14 @@ class ProcessorSlotsTest : public testing::Test {
     Use<StateSeen>(r.scale_state, "scale-state");
   }
 
-  void AddPendingPod(Duration age = std::chrono::minutes(1)) {
+  void AddPendingPod(Duration age = std::chrono::minutes(1), std::string name = "web-1",
+                     std::string_view cpu = "0") {
     model::Pod pod;
-    pod.metadata.name = "web-1";
+    pod.metadata.name = name;
     pod.metadata.namespace_ = "default";
-    pod.metadata.uid = "1";
+    pod.metadata.uid = name;
+    pod.spec.containers.push_back({.name = "main"});
+    pod.spec.containers[0].resources.requests["cpu"] = MUST(model::Quantity::Parse(cpu));
     pod.metadata.creation_timestamp = model::Time{clock_.Now() - age};
     pod.status.phase = "Pending";
     pod.status.conditions.push_back(
@@ -340,7 +343,7 @@ TEST_F(ProcessorSlotsTest, AGroupThatDoesNotExistIsMadeWhenItIsChosen) {
     explicit Offers(Calls&) {}
     Result<List> Process(List list, const Pods&) override {
       list.templates["fresh"] = list.templates.at("web");
-      list.groups = {{.id = "fresh", .min_size = 0, .max_size = 3}};
+      list.groups = {{.id = "fresh", .min_size = 0, .max_size = 1}};
       return list;
     }
   };
@@ -361,6 +364,90 @@ TEST_F(ProcessorSlotsTest, AGroupThatDoesNotExistIsMadeWhenItIsChosen) {
   EXPECT_EQ(Pass()->scale_up.result, report::ScaleUpResult::kSuccessful);
   EXPECT_THAT(calls_, ElementsAre("made fresh"));
   EXPECT_EQ(MUST(groups_->TargetSize("web")), 1);
+}
+
+TEST_F(ProcessorSlotsTest, AGroupThatDoesNotExistIsDearerThanOneThatDoes) {
+  struct Offers final : NodeGroupListProcessor {
+    explicit Offers(Calls&) {}
+    Result<List> Process(List list, const Pods&) override {
+      list.templates["fresh"] = list.templates.at("web");
+      list.groups.insert(list.groups.begin(), {.id = "fresh", .min_size = 0, .max_size = 3});
+      return list;
+    }
+  };
+  Use<Offers>(plugins_.processors.node_group_list, "node-group-list");
+  flags_.push_back("--expander=price");
+  AddPendingPod();
+  const auto report = Pass();
+  EXPECT_EQ(report->scale_up.options.size(), 2U);
+  EXPECT_EQ(report->scale_up.chosen, "web");
+}
+
+TEST_F(ProcessorSlotsTest, AListOfGroupsThatFailsIsAnErrorAndBuysNothing) {
+  struct Fails final : NodeGroupListProcessor {
+    explicit Fails(Calls&) {}
+    Result<List> Process(List, const Pods&) override { return Unavailable("no"); }
+  };
+  Use<Fails>(plugins_.processors.node_group_list, "node-group-list");
+  AddPendingPod();
+  const auto report = Pass();
+  EXPECT_EQ(report->scale_up.result, report::ScaleUpResult::kError);
+  EXPECT_EQ(report->scale_up.error, "node group list: no");
+}
+
+TEST_F(ProcessorSlotsTest, AnOptionThatTheLimiterEmptiesIsNotBought) {
+  struct Empties final : BinpackingLimiter {
+    explicit Empties(Calls&) {}
+    void Begin(const std::vector<std::string>&) override {}
+    bool Stop(std::string_view, const std::vector<expand::Option>&) override { return true; }
+    void End(std::vector<expand::Option>& options) override { options.front().node_count = 0; }
+  };
+  Use<Empties>(plugins_.processors.binpacking_limiter, "binpacking-limiter");
+  AddPendingPod();
+  const auto report = Pass();
+  EXPECT_EQ(report->scale_up.result, report::ScaleUpResult::kNoOptionsAvailable);
+  EXPECT_EQ(report->scale_up.chosen, "");
+}
+
+// Of two groups in different zones, by a processor's word.
+TEST_F(ProcessorSlotsTest, WhichGroupsAreSimilarIsAProcessorsWordAndItsFailureMeansNone) {
+  struct Set : NodeGroupSetProcessor {
+    explicit Set(Calls&) {}
+    Result<std::vector<std::string>> FindSimilar(const std::string& group,
+                                                 const TemplatesByGroup&) override {
+      return std::vector<std::string>{group == "web" ? "more" : "web"};
+    }
+    Result<std::vector<GroupSize>> Balance(std::vector<GroupSize> groups, int nodes) override {
+      return autoscale::Balance(std::move(groups), nodes);
+    }
+  };
+  struct Fails final : Set {
+    using Set::Set;
+    Result<std::vector<std::string>> FindSimilar(const std::string&,
+                                                 const TemplatesByGroup&) override {
+      return Unavailable("no");
+    }
+  };
+  config_ = dir_.Write("groups.yaml",
+                       "clusterTag: a\ncloud: {kind: simulated, seed: 1}\n"
+                       "nodeGroups: [{name: web, maxSize: 5, flavor: small-2-4, zone: north1},\n"
+                       "             {name: more, maxSize: 5, flavor: small-2-4, zone: north2}]\n");
+  flags_.push_back("--balance-similar-node-groups");
+  AddPendingPod(std::chrono::minutes(1), "web-1", "1500m");
+  AddPendingPod(std::chrono::minutes(1), "web-2", "1500m");
+  const auto flags = flags_;
+  Use<Set>(plugins_.processors.node_group_set, "node-group-set");
+  EXPECT_EQ(Pass()->scale_up.resizes.size(), 2U);
+  flags_ = flags;
+  plugins_.processors.node_group_set.Add("failing", [this](const ProcessorContext&) {
+    using Made = decltype(plugins_.processors.node_group_set.Make(
+        "", std::declval<const ProcessorContext&>()));
+    return Made(std::make_unique<Fails>(calls_));
+  });
+  flags_.push_back("--processor=node-group-set=failing");
+  const auto report = Pass();
+  ASSERT_EQ(report->scale_up.resizes.size(), 1U);
+  EXPECT_EQ(report->scale_up.resizes[0].to, 2);
 }
 
 TEST_F(ProcessorSlotsTest, OptionsOfAGroupCanComeFromAProcessor) {

@@ -13,8 +13,6 @@ namespace {
 
 using report::ScaleUpResult;
 
-constexpr char kAllOrNothing[] =
-    "not all pods would fit and scale-up is using all-or-nothing strategy";
 constexpr char kFilteredOut[] = "expansion options filtered out and no longer considered";
 
 }  // namespace
@@ -56,7 +54,6 @@ void ScaleUpPlanner::Balance(Draft& draft, int nodes, TimePoint now) {
     EndWithError(draft.plan, balanced.status().message(), "internalError");
     return;
   }
-  int total = 0;
   for (const GroupSize& size : *balanced) {
     const Quotas::NodeOf like{&TemplateOf(draft, size.group)->node, size.group};
     const int delta = draft.quotas->Check(like, size.planned - size.current).allowed;
@@ -64,22 +61,15 @@ void ScaleUpPlanner::Balance(Draft& draft, int nodes, TimePoint now) {
     if (delta != 0) {
       draft.plan.resizes.push_back({size.group, size.current, size.current + delta, size.max});
     }
-    total += delta;
-  }
-  if (draft.plan.all_or_nothing && total < nodes) {
-    draft.plan.resizes.clear();
-    GiveUpAll(draft.plan.kinds, kAllOrNothing);
-    EndWithout(draft.plan, ScaleUpResult::kNoOptionsAvailable);
   }
 }
 
 ScaleUpPlanner::DraftPtr ScaleUpPlanner::Consider(const std::vector<fit::PendingPod>& pods,
                                                   const std::vector<Quotas::NodeOf>& nodes,
-                                                  TimePoint now, bool all_or_nothing) {
+                                                  TimePoint now) {
   const auto shared = std::make_shared<Draft>();
   Draft& draft = *shared;
   ScaleUpPlan& plan = draft.plan;
-  plan.all_or_nothing = all_or_nothing;
   const TimePoint began = parts_.clock.Now();
   auto kinds = fit::GroupEquivalent(pods, &parts_.search.snapshot());
   plan.kinds.reserve(kinds.size());
@@ -144,11 +134,6 @@ void ScaleUpPlanner::Choose(Draft& draft, const expand::Choice& choice, TimePoin
   }
   int wanted = best.node_count;
   if (!Cap(draft, wanted, static_cast<int>(draft.node_count), best.group)) return;
-  if (plan.all_or_nothing && wanted < best.node_count) {
-    GiveUpAll(plan.kinds, kAllOrNothing);
-    EndWithout(plan, ScaleUpResult::kNoOptionsAvailable);
-    return;
-  }
   Balance(draft, wanted, now);
 }
 

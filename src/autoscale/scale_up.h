@@ -40,7 +40,7 @@ struct ScaleUpPlan {
   report::ScaleUp report;                    // final unless there are resizes to carry out
   std::vector<report::GroupResize> resizes;  // to be done, in order
   std::string chosen;                        // the group that the expanders chose
-  bool all_or_nothing = false;
+  bool all_or_nothing = false;               // of what is sold to a gang
   std::vector<PlannedEvent> events;
 
   // What is needed to describe the outcome when a resize has failed.
@@ -85,8 +85,7 @@ class ScaleUpPlanner {
   // snapshot, which the draft does not need any more. `nodes`: all of it, stand-ins included, with
   // their groups.
   DraftPtr Consider(const std::vector<fit::PendingPod>& pods,
-                    const std::vector<Quotas::NodeOf>& nodes, TimePoint now,
-                    bool all_or_nothing = false);
+                    const std::vector<Quotas::NodeOf>& nodes, TimePoint now);
   // What is to be bought: the expanders' choice, within limits. Waits for nothing but an expander
   // that blocks; `around` outlives that.
   Task<ScaleUpPlan> Decide(DraftPtr draft, const expand::Surroundings& around, TimePoint now);

@@ -219,9 +219,8 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
     const auto kinds = draft.takers.find(group);
     if (kinds != draft.takers.end() && !kinds->second.empty()) {
       const TemplatePtr node_template = TemplateOf(draft, group);
-      const auto room = [&](const std::string& id) {
-        const auto target = TargetOf(draft, id);
-        return target.ok() ? std::max(0, draft.info(id).max_size - *target) : 0;
+      const auto room = [&](const std::string& id) {  // of one that may grow
+        return draft.info(id).max_size - draft.targets.at(id);
       };
       pack::EstimateLimits limits{.max_nodes = parts_.options.max_nodes_per_scaleup,
                                   .max_duration = parts_.options.max_nodegroup_binpacking_duration,
@@ -238,15 +237,9 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
       option.pods.reserve(estimate.pods.size());
       for (const fit::PendingPod* pod : estimate.pods) option.pods.push_back(pod->pod.get());
       if (parts_.options_of(group).zero_or_max_node_scaling) {
-        const int max = draft.info(group).max_size;
-        if (draft.plan.all_or_nothing && option.node_count > max) {
-          option.node_count = 0;
-          option.pods.clear();
-        }
-        if (option.node_count > 0) option.node_count = max;
+        if (option.node_count > 0) option.node_count = draft.info(group).max_size;
       }
-      const bool helps = !option.pods.empty() && option.node_count > 0;
-      if (helps && (!draft.plan.all_or_nothing || option.pods.size() >= draft.pod_count)) {
+      if (!option.pods.empty() && option.node_count > 0) {
         draft.plan.report.options.push_back({group, option.node_count, option.pods.size()});
         draft.options.push_back(std::move(option));
       }

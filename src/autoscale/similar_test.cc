@@ -104,6 +104,12 @@ TEST(SimilarTest, AzureNodesOfOnePoolAreSimilarWhateverElse) {
   a.node.metadata.labels["agentpool"] = b.node.metadata.labels["agentpool"] = "p";
   EXPECT_TRUE(CompareTemplates(LabelFlavor::kAzure, {}, {})(a, b).similar);
   EXPECT_FALSE(CompareTemplates(LabelFlavor::kAws, {}, {})(a, b).similar);
+  NodeTemplate poolless = Template("b");
+  poolless.node.status.capacity["cpu"] = Q("64");
+  EXPECT_FALSE(CompareTemplates(LabelFlavor::kAzure, {}, {})(a, poolless).similar);
+  EXPECT_FALSE(CompareTemplates(LabelFlavor::kAzure, {}, {})(poolless, a).similar);
+  poolless.node.metadata.labels["agentpool"] = a.node.metadata.labels["agentpool"] = "";
+  EXPECT_FALSE(CompareTemplates(LabelFlavor::kAzure, {}, {})(a, poolless).similar);
 }
 
 TEST(SimilarTest, BalancingLabelsAreAllThatCounts) {
