@@ -126,6 +126,24 @@ TEST_F(EvictorTest, OfTwoTiersOfOnePriorityEachHasItsPods) {
                        {"below", 7}, {"equal", 7}, {"above", 8}, {"high", 9}, {"highest", 9}}));
 }
 
+TEST_F(EvictorTest, WhoReachesOnlyTheLowestOfTwoTiersBelongsToIt) {
+  options.tiers = {{.priority = 10, .shutdown_grace_period_seconds = 7},
+                   {.priority = 20, .shutdown_grace_period_seconds = 9}};
+  EXPECT_OK(Drain({Pod("between", 15)}));
+  ASSERT_THAT(writer.evictions, SizeIs(1));
+  EXPECT_EQ(writer.evictions[0].grace, 7);
+}
+
+TEST_F(EvictorTest, ALimitOfZeroIsNoneAndOneOfASecondIsOne) {
+  options.max_graceful_termination_seconds = 0;
+  EXPECT_OK(Drain({Pod("a")}));
+  options.max_graceful_termination_seconds = 1;
+  EXPECT_OK(Drain({Pod("b")}));
+  ASSERT_THAT(writer.evictions, SizeIs(2));
+  EXPECT_EQ(writer.evictions[0].grace, 30);
+  EXPECT_EQ(writer.evictions[1].grace, 1);
+}
+
 TEST_F(EvictorTest, TiersGoOneAfterTheOther) {
   options.tiers = {{.priority = 0, .shutdown_grace_period_seconds = 10},
                    {.priority = 100, .shutdown_grace_period_seconds = 20}};
@@ -151,6 +169,8 @@ TEST_F(EvictorTest, DaemonSetPodsAreAskedToGoButNotWaitedFor) {
   };
   EXPECT_OK(Drain(pods));
   EXPECT_EQ(writer.where.count("agent"), 1u);
+  for (const cluster::Event& event : writer.events)
+    EXPECT_NE(event.reason, options.failed_reason) << "nobody needed it to go";
 }
 
 TEST_F(EvictorTest, OfAnEmptyNodeTheyStayUnlessAskedFor) {
