@@ -9,7 +9,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cloud/claim_class.h"
 #include "cloud/cloud_node_claims.h"
 #include "cloud/order_book.h"
@@ -86,7 +86,7 @@ class CloudNodeClaims::Core final : public OrderBook::Owner {
   std::optional<std::string> GroupOf(const Machine& machine) const override;
   bool Serves(std::string_view) const override { return true; }
   void Changed(std::string_view, bool) override {}
-  void ListTaken() override;
+  void ListTaken() override COPPICE_REQUIRES(book_.mutex());
   void BeforeMerge(Deadline deadline) override;
 
   // node_claims_launch.cc
@@ -115,12 +115,14 @@ class CloudNodeClaims::Core final : public OrderBook::Owner {
   void ReadFlavors(Deadline deadline);
   void JudgeClasses(Deadline deadline);
   NodeClassState Judge(const ClassView& view, Deadline deadline) const;
-  void FillTypes(ClassView& view) const;  // lock held
-  void Publish();                         // lock held
-  std::set<OfferingKey> SoldOutNow();     // lock held; forgets what is over
-  void NoteLeaks();                       // lock held
+  void FillTypes(ClassView& view) const COPPICE_REQUIRES(book_.mutex());
+  void Publish() COPPICE_REQUIRES(book_.mutex());
+  // Forgets what is over.
+  std::set<OfferingKey> SoldOutNow() COPPICE_REQUIRES(book_.mutex());
+  void NoteLeaks() COPPICE_REQUIRES(book_.mutex());
   void EndLeaks(Deadline deadline);
-  bool IsClaimed(const std::string& name, const ProviderId& id) const;  // lock held
+  bool IsClaimed(const std::string& name, const ProviderId& id) const
+      COPPICE_REQUIRES(book_.mutex());
 
   Cloud& cloud_;
   Clock& clock_;
@@ -135,17 +137,20 @@ class CloudNodeClaims::Core final : public OrderBook::Owner {
   Published<Picture> published_;
   OrderBook book_;
 
-  bool classes_known_ = false;
-  std::map<std::string, std::shared_ptr<const ClassView>, std::less<>> classes_;
-  std::shared_ptr<const std::vector<Flavor>> flavors_;
-  std::optional<FlavorGrid> grid_;
-  TimePoint flavors_at_;
-  std::map<OfferingKey, TimePoint> sold_out_;  // until when
+  bool classes_known_ COPPICE_GUARDED_BY(book_.mutex()) = false;
+  std::map<std::string, std::shared_ptr<const ClassView>, std::less<>> classes_
+      COPPICE_GUARDED_BY(book_.mutex());
+  std::shared_ptr<const std::vector<Flavor>> flavors_ COPPICE_GUARDED_BY(book_.mutex());
+  std::optional<FlavorGrid> grid_ COPPICE_GUARDED_BY(book_.mutex());
+  TimePoint flavors_at_ COPPICE_GUARDED_BY(book_.mutex());
+  // Until when.
+  std::map<OfferingKey, TimePoint> sold_out_ COPPICE_GUARDED_BY(book_.mutex());
   // Claims: the digits at the end of their machines' names, and the machines that they say.
-  std::optional<TimePoint> claims_at_;
-  std::unordered_set<std::string> claim_digits_;
-  std::unordered_set<std::string> claim_ids_;
-  std::map<ProviderId, TimePoint> unclaimed_;  // since when
+  std::optional<TimePoint> claims_at_ COPPICE_GUARDED_BY(book_.mutex());
+  std::unordered_set<std::string> claim_digits_ COPPICE_GUARDED_BY(book_.mutex());
+  std::unordered_set<std::string> claim_ids_ COPPICE_GUARDED_BY(book_.mutex());
+  // Since when.
+  std::map<ProviderId, TimePoint> unclaimed_ COPPICE_GUARDED_BY(book_.mutex());
 
   // Types made to measure, by pool: the last question and its answer.
   struct Made {
@@ -154,8 +159,8 @@ class CloudNodeClaims::Core final : public OrderBook::Owner {
     std::vector<Measure> wanted, live;
     std::shared_ptr<const InstanceTypes> types;
   };
-  std::mutex made_mutex_;
-  std::map<std::string, Made> made_;
+  Mutex made_mutex_;
+  std::map<std::string, Made> made_ COPPICE_GUARDED_BY(made_mutex_);
 };
 
 // The digits of a claim's machine, from its uid: the end of MachineNameOf.

@@ -85,7 +85,7 @@ Result<Machine> CloudNodeClaims::Core::BuyAs(const std::string& pool, const std:
   bool lost = false;
   TRY(book_.EnsureListed(deadline));
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     if (const Book* book = book_.ledger().Find(pool)) {
       const auto order = book->orders.find(name);
       lost = order != book->orders.end() && order->second.state == OrderState::kUnanswered;
@@ -212,7 +212,7 @@ void CloudNodeClaims::Core::MarkSoldOut(const OfferingKey& key, const Status& sa
              {"zone", key.zone},
              {"capacity_type", key.capacity_type},
              {"said", said.message()}});
-  const Lock lock = book_.Guard();
+  const Lock lock(book_.mutex());
   sold_out_[key] = Later(clock_.Now(), options_.stock_out_time);
   Publish();
 }
@@ -222,7 +222,7 @@ Status CloudNodeClaims::Core::End(const model::NodeClaim& claim, Deadline deadli
   if (id.empty()) return EndUnlaunched(claim, deadline);
   TRY(book_.EnsureListed(deadline));
   const auto owner = [&]() -> std::optional<std::pair<std::string, bool>> {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     const std::string* pool = book_.ledger().OwnerOf(id);
     if (pool == nullptr) return std::nullopt;
     const MachineRecord& record = book_.ledger().Find(*pool)->machines.at(id);
@@ -247,7 +247,7 @@ Status CloudNodeClaims::Core::EndUnlaunched(const model::NodeClaim& claim, Deadl
   const std::string name = MachineNameOf(claim, options_.machine_prefix);
   std::string id;
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     const Book* book = book_.ledger().Find(pool);
     if (book == nullptr) return NotFound("nothing was ordered for the claim");
     if (const MachineRecord* record = book->FindByName(name)) {

@@ -45,7 +45,7 @@ void AddKept(const model::NodeClass& node_class, const FlavorGrid& grid,
 
 Status CloudNodeClaims::Core::FreshList(Deadline deadline) {
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     if (book_.listed() && clock_.Now() < book_.listed_at() + options_.list_is_fresh) {
       return Status::Ok();
     }
@@ -99,7 +99,7 @@ Result<model::NodeClaim> CloudNodeClaims::Core::Get(const ProviderId& id, Deadli
   TRY(FreshList(deadline));
   std::optional<MachineRecord> record;
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     if (const std::string* pool = book_.ledger().OwnerOf(id)) {
       record = book_.ledger().Find(*pool)->machines.at(id);
     }
@@ -114,7 +114,7 @@ Result<std::vector<model::NodeClaim>> CloudNodeClaims::Core::List(Deadline deadl
   TRY(book_.Refresh(deadline));
   std::vector<MachineRecord> records;
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     for (const auto& [pool, book] : book_.ledger().books()) {
       for (const auto& [id, record] : book.machines) records.push_back(record);
     }
@@ -149,7 +149,7 @@ Result<std::shared_ptr<const InstanceTypes>> CloudNodeClaims::Core::TypesFor(
   Made asked{.view = view, .version = picture->version};
   for (const auto& requests : waiting.requests) asked.wanted.push_back(MeasureOf(requests));
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     if (const Book* book = book_.ledger().Find(name)) {
       for (const auto& [id, record] : book->machines) {
         const auto measure = picture->grid->Parse(record.machine.flavor);
@@ -160,7 +160,7 @@ Result<std::shared_ptr<const InstanceTypes>> CloudNodeClaims::Core::TypesFor(
   AddKept(view->input.node_class, *picture->grid, asked.wanted);
   SortOnce(asked.wanted);
   SortOnce(asked.live);
-  const std::lock_guard lock(made_mutex_);
+  const MutexLock lock(made_mutex_);
   Made& last = made_[name];
   if (last.types != nullptr && last.view == asked.view && last.version == asked.version &&
       last.wanted == asked.wanted && last.live == asked.live) {
@@ -188,7 +188,7 @@ Result<std::string> CloudNodeClaims::Core::IsDrifted(const model::NodeClaim& cla
   const ProviderId& id = claim.status.provider_id;
   std::optional<Machine> machine;
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     if (const std::string* pool = book_.ledger().OwnerOf(id)) {
       const MachineRecord& record = book_.ledger().Find(*pool)->machines.at(id);
       if (!record.leaving()) machine = record.machine;
@@ -237,7 +237,7 @@ std::vector<NodeClassState> CloudNodeClaims::Core::ClassStates() const {
 }
 
 std::vector<CloudNodeClaims::Leak> CloudNodeClaims::Core::Leaks() {
-  const Lock lock = book_.Guard();
+  const Lock lock(book_.mutex());
   std::vector<Leak> leaks;
   for (const auto& [id, since] : unclaimed_) {
     if (const std::string* pool = book_.ledger().OwnerOf(id)) {

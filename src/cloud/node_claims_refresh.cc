@@ -24,7 +24,7 @@ bool IsOurs(const NodeClassKind& kind) {
 }  // namespace
 
 void CloudNodeClaims::Core::SetClasses(std::vector<NodeClassInput> classes) {
-  const Lock lock = book_.Guard();
+  const Lock lock(book_.mutex());
   classes_known_ = true;
   std::map<std::string, std::shared_ptr<const ClassView>, std::less<>> next;
   for (NodeClassInput& input : classes) {
@@ -65,7 +65,7 @@ void CloudNodeClaims::Core::SetClaims(std::vector<ClaimRef> claims) {
     digits.insert(ClaimDigits(claim.uid));
     if (!claim.provider_id.empty()) ids.insert(std::move(claim.provider_id));
   }
-  const Lock lock = book_.Guard();
+  const Lock lock(book_.mutex());
   claims_at_ = clock_.Now();
   claim_digits_ = std::move(digits);
   claim_ids_ = std::move(ids);
@@ -82,7 +82,7 @@ Status CloudNodeClaims::Core::Refresh(Deadline deadline) {
 // away for it.
 void CloudNodeClaims::Core::BeforeMerge(Deadline deadline) {
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     if (flavors_ != nullptr && clock_.Now() < flavors_at_ + options_.flavor_ttl) return;
   }
   ReadFlavors(deadline);
@@ -107,7 +107,7 @@ void CloudNodeClaims::Core::ReadFlavors(Deadline deadline) {
       grid.reset();
     }
   }
-  const Lock lock = book_.Guard();
+  const Lock lock(book_.mutex());
   flavors_at_ = clock_.Now();
   if (flavors_ != nullptr && *flavors_ == *flavors && grid_ == grid) return;
   flavors_ = std::make_shared<const std::vector<Flavor>>(*std::move(flavors));
@@ -176,7 +176,7 @@ void CloudNodeClaims::Core::Publish() {
 void CloudNodeClaims::Core::JudgeClasses(Deadline deadline) {
   std::vector<std::shared_ptr<const ClassView>> open;
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     if (flavors_ == nullptr) return;
     for (const auto& [name, view] : classes_) {
       if (!view->state.known || clock_.Now() >= view->judged_at + options_.class_check_ttl) {
@@ -188,7 +188,7 @@ void CloudNodeClaims::Core::JudgeClasses(Deadline deadline) {
   for (const auto& view : open) {
     NodeClassState state = Judge(*view, deadline);
     if (!state.known) continue;  // the question could not be asked; what was known stays
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     const auto it = classes_.find(view->state.name);
     if (it == classes_.end() || it->second->input.node_class.spec != view->input.node_class.spec) {
       continue;  // it was changed meanwhile, and is judged next time
@@ -206,7 +206,7 @@ void CloudNodeClaims::Core::JudgeClasses(Deadline deadline) {
     changed = true;
   }
   if (!changed) return;
-  const Lock lock = book_.Guard();
+  const Lock lock(book_.mutex());
   Publish();
 }
 
@@ -296,7 +296,7 @@ void CloudNodeClaims::Core::NoteLeaks() {
 void CloudNodeClaims::Core::EndLeaks(Deadline deadline) {
   std::vector<std::pair<std::string, ProviderId>> due;
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     for (const auto& [id, since] : unclaimed_) {
       if (*claims_at_ < since + options_.leak_grace) continue;
       if (due.size() == options_.leaks_per_refresh) break;

@@ -49,10 +49,13 @@ class CloudNodeGroups::Core final : public OrderBook::Owner {
   using Lock = OrderBook::Lock;
 
   // node_groups_refresh.cc
-  std::optional<std::string> GroupOf(const Machine& machine) const override;
-  bool Serves(std::string_view group) const override { return group_index_.contains(group); }
-  void Changed(std::string_view group, bool show) override;
-  void ListTaken() override { PublishAll(); }
+  std::optional<std::string> GroupOf(const Machine& machine) const override
+      COPPICE_REQUIRES(book_.mutex());
+  bool Serves(std::string_view group) const override COPPICE_REQUIRES(book_.mutex()) {
+    return group_index_.contains(group);
+  }
+  void Changed(std::string_view group, bool show) override COPPICE_REQUIRES(book_.mutex());
+  void ListTaken() override COPPICE_REQUIRES(book_.mutex()) { PublishAll(); }
   void BeforeMerge(Deadline deadline) override;
 
   struct Configured {
@@ -66,23 +69,26 @@ class CloudNodeGroups::Core final : public OrderBook::Owner {
     std::optional<double> price_per_hour;
   };
 
-  void MakeTemplate(Configured& group) const;
+  void MakeTemplate(Configured& group) const COPPICE_REQUIRES(book_.mutex());
 
-  // Publishing: all with the lock held.
-  void Touch(std::string_view group) { touched_.insert(std::string(group)); }
+  // Publishing.
+  void Touch(std::string_view group) COPPICE_REQUIRES(book_.mutex()) {
+    touched_.insert(std::string(group));
+  }
   std::shared_ptr<const GroupView> View(const Configured& group, const GroupView* before,
-                                        uint64_t version) const;
+                                        uint64_t version) const COPPICE_REQUIRES(book_.mutex());
   static void Compare(const GroupView* before, const GroupView& after, uint32_t group,
                       std::vector<IdIndex::Change>& changes);
-  void PublishTouched();
-  void PublishAll();
-  void Publish(std::shared_ptr<GroupsPicture> next, bool changed);
+  void PublishTouched() COPPICE_REQUIRES(book_.mutex());
+  void PublishAll() COPPICE_REQUIRES(book_.mutex());
+  void Publish(std::shared_ptr<GroupsPicture> next, bool changed) COPPICE_REQUIRES(book_.mutex());
 
   // Scaling.
-  Result<const Configured*> MutableGroup(std::string_view group) const;  // lock held
+  Result<const Configured*> MutableGroup(std::string_view group) const
+      COPPICE_REQUIRES(book_.mutex());
   static std::shared_ptr<const MachineSpec> SpecFor(const Configured& group, Cloud& cloud);
   void Note(const DeletePlan& plan, const std::string& group,
-            const std::shared_ptr<Request>& request);
+            const std::shared_ptr<Request>& request) COPPICE_REQUIRES(book_.mutex());
   void Audit(AuditEntry entry) const;
 
   Cloud& cloud_;
@@ -96,11 +102,12 @@ class CloudNodeGroups::Core final : public OrderBook::Owner {
   std::atomic<uint64_t> version_{0};
 
   OrderBook book_;
-  std::vector<Configured> groups_;  // as configured
-  std::map<std::string, size_t, std::less<>> group_index_;
-  std::set<std::string> touched_;  // groups whose view is out of date
-  std::shared_ptr<const std::map<std::string, Flavor>> flavors_;
-  TimePoint flavors_at_;
+  std::vector<Configured> groups_ COPPICE_GUARDED_BY(book_.mutex());  // as configured
+  std::map<std::string, size_t, std::less<>> group_index_ COPPICE_GUARDED_BY(book_.mutex());
+  // Groups whose view is out of date.
+  std::set<std::string> touched_ COPPICE_GUARDED_BY(book_.mutex());
+  std::shared_ptr<const std::map<std::string, Flavor>> flavors_ COPPICE_GUARDED_BY(book_.mutex());
+  TimePoint flavors_at_ COPPICE_GUARDED_BY(book_.mutex());
 };
 
 }  // namespace coppice::cloud

@@ -36,7 +36,7 @@ Status CloudNodeGroups::Core::Delete(std::string_view group_name, const std::vec
   bool known = false;
   const auto note = [&]() -> Status {
     TRY(book_.EnsureListed(deadline));
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     const Configured* configured = TRY(MutableGroup(group));
     known = true;
     plan = TRY(PlanDelete(book_.ledger(), *configured->config, nodes,
@@ -48,7 +48,7 @@ Status CloudNodeGroups::Core::Delete(std::string_view group_name, const std::vec
   audit.status = note();
   if (audit.status.ok()) {
     book_.SendDeletes(group, plan.machines, request);
-    Lock lock = book_.Guard();
+    Lock lock(book_.mutex());
     book_.WaitFor(lock, *request, deadline);
     audit.status = Summary(group, audit.asked, "deleted", *request);
     audit.done = request->done;

@@ -22,7 +22,7 @@ std::string DebugLine(const GroupConfig& group) {
 
 Status CloudNodeGroups::Core::Configure(std::vector<GroupConfig> groups) {
   TRY(CheckGroups(groups, options_.cluster));
-  const Lock lock = book_.Guard();
+  const Lock lock(book_.mutex());
   for (const Configured& old : groups_) {
     const bool stays = std::ranges::any_of(
         groups, [&](const GroupConfig& group) { return group.name == old.config->name; });
@@ -74,7 +74,7 @@ void CloudNodeGroups::Core::MakeTemplate(Configured& group) const {
 }
 
 bool CloudNodeGroups::Core::HadMachine(std::string_view id) {
-  const Lock lock = book_.Guard();
+  const Lock lock(book_.mutex());
   return book_.ledger().FormerOwnerOf(id) != nullptr;
 }
 
@@ -87,7 +87,7 @@ void CloudNodeGroups::Core::Changed(std::string_view group, bool show) {
 // read must not be thrown away for it.
 void CloudNodeGroups::Core::BeforeMerge(Deadline deadline) {
   {
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     if (flavors_ != nullptr && clock_.Now() < flavors_at_ + options_.flavor_ttl) return;
   }
   auto flavors = cloud_.Flavors(deadline.Earlier(Deadline::In(clock_, kFlavorsTimeout)));
@@ -98,7 +98,7 @@ void CloudNodeGroups::Core::BeforeMerge(Deadline deadline) {
   }
   auto by_name = std::make_shared<std::map<std::string, Flavor>>();
   for (Flavor& flavor : *flavors) by_name->insert_or_assign(flavor.name, std::move(flavor));
-  const Lock lock = book_.Guard();
+  const Lock lock(book_.mutex());
   flavors_at_ = clock_.Now();
   if (flavors_ != nullptr && *flavors_ == *by_name) return;
   flavors_ = std::move(by_name);

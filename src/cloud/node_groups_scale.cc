@@ -60,7 +60,7 @@ Status CloudNodeGroups::Core::Increase(std::string_view group_name, int delta, D
                              "; the number must be positive");
     }
     TRY(book_.EnsureListed(deadline));
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     const Configured* configured = TRY(MutableGroup(group));
     known = true;
     const GroupCounts counts = book_.Count(group);
@@ -84,7 +84,7 @@ Status CloudNodeGroups::Core::Increase(std::string_view group_name, int delta, D
   audit.status = note();
   if (audit.status.ok()) {
     book_.SendOrders(group, audit.names);
-    Lock lock = book_.Guard();
+    Lock lock(book_.mutex());
     book_.WaitFor(lock, *request, deadline, options_.answer_increase_after);
     audit.status = Summary(group, delta, "ordered", *request);
     audit.done = request->done;
@@ -111,7 +111,7 @@ Status CloudNodeGroups::Core::DecreaseTarget(std::string_view group_name, int de
       return InvalidArgument("group '" + group + "': cannot lower the target by " +
                              std::to_string(delta) + "; the number must be negative");
     }
-    const Lock lock = book_.Guard();
+    const Lock lock(book_.mutex());
     (void)TRY(MutableGroup(group));
     Book& book = book_.ledger().At(group);
     std::vector<std::string> names;  // the refused before the merely waiting

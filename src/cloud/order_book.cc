@@ -69,7 +69,7 @@ void OrderBook::WaitFor(Lock& lock, Request& request, Deadline deadline, Duratio
     until -= std::min(options_.answer_margin, deadline.Left(clock_) / 2);
   }
   if (most > Duration::zero()) until = std::min(until, Later(clock_.Now(), most));
-  clock_.WaitUntil(lock, request.answered, until, [&] { return request.open == 0; });
+  clock_.WaitUntil(lock.standard(), request.answered, until, [&] { return request.open == 0; });
   request.left = true;
 }
 
@@ -103,7 +103,8 @@ Status OrderBook::Refresh(Deadline deadline) {
   Lock lock(mutex_);
   if (refreshing_) {
     const uint64_t mine = refreshes_;
-    if (!clock_.WaitUntil(lock, refreshed_, deadline.at, [&] { return refreshes_ != mine; })) {
+    const auto ended = [&]() COPPICE_REQUIRES(mutex_) { return refreshes_ != mine; };
+    if (!clock_.WaitUntil(lock.standard(), refreshed_, deadline.at, ended)) {
       return DeadlineExceeded("another refresh is under way and has not ended in time");
     }
     return refresh_status_;

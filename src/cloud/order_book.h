@@ -9,7 +9,7 @@
 //
 // Machines are kept in groups: those that are counted together, be it a node group or a node pool.
 //
-// One lock, Guard(), for this and for its owner's own state, so that what is shown always fits what
+// One lock, mutex(), for this and for its owner's own state, so that what is shown always fits what
 // is booked. It is held for look-ups and book-keeping only: never while one of the cloud's verbs is
 // called, and never while work is handed to the fan-out. Any thread.
 
@@ -17,7 +17,6 @@
 
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "base/rng.h"
 #include "cloud/cloud.h"
@@ -55,7 +55,7 @@ struct OrderBookContext {
 
 class OrderBook {
  public:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = UniqueMutexLock;
 
   class Owner {
    public:
@@ -82,28 +82,30 @@ class OrderBook {
   // alive meanwhile; what waits when it goes is dropped.
   void set_owner_life(std::weak_ptr<const void> owner);
 
-  Lock Guard() { return Lock(mutex_); }
+  Mutex& mutex() const COPPICE_RETURNS(mutex_) { return mutex_; }
 
   // Many pieces at a time: note them with the lock held, send them without, wait for them.
 
-  // Names that nobody has in the group, "GROUP-1a2b3c4d". Lock held.
-  std::vector<std::string> NewNames(const std::string& group, int count);
-  // Opens an order per name; `what` is the order but for its name. Lock held.
+  // Names that nobody has in the group, "GROUP-1a2b3c4d".
+  std::vector<std::string> NewNames(const std::string& group, int count) COPPICE_REQUIRES(mutex_);
+  // Opens an order per name; `what` is the order but for its name.
   void Note(const std::string& group, const std::vector<std::string>& names,
-            const std::shared_ptr<const MachineSpec>& what,
-            const std::shared_ptr<Request>& request);
+            const std::shared_ptr<const MachineSpec>& what, const std::shared_ptr<Request>& request)
+      COPPICE_REQUIRES(mutex_);
   // Without the lock, as all that follows unless it says otherwise.
   void SendOrders(const std::string& group, const std::vector<std::string>& names);
   // Asks the cloud to end machines that are marked Going::kAsked. `request`: null if nobody waits.
   void SendDeletes(const std::string& group, const std::vector<std::string>& ids,
                    const std::shared_ptr<Request>& request);
   // Until every piece is answered, the client's deadline nears, or `most` is over (zero: never).
-  void WaitFor(Lock& lock, Request& request, Deadline deadline, Duration most = Duration::zero());
+  void WaitFor(Lock& lock, Request& request, Deadline deadline, Duration most = Duration::zero())
+      COPPICE_REQUIRES(mutex_);
 
-  // Forgets an order that the cloud has not heard of or has refused. Lock held.
-  void Cancel(const std::string& group, const std::string& name);
+  // Forgets an order that the cloud has not heard of or has refused.
+  void Cancel(const std::string& group, const std::string& name) COPPICE_REQUIRES(mutex_);
   // The same for all orders of the group in one of `states`.
-  void CancelAll(const std::string& group, const std::set<OrderState>& states);
+  void CancelAll(const std::string& group, const std::set<OrderState>& states)
+      COPPICE_REQUIRES(mutex_);
 
   // One piece at a time.
 
@@ -128,31 +130,34 @@ class OrderBook {
   // unanswered at the deadline is found again by its tags after the next start.
   Status Drain(Deadline deadline);
 
-  // With the lock held.
-  Ledger& ledger() { return ledger_; }
-  const Ledger& ledger() const { return ledger_; }
-  GroupCounts Count(std::string_view group) const;
-  bool draining() const { return draining_; }
-  bool listed() const { return listed_; }
-  TimePoint listed_at() const { return listed_at_; }  // when the newest list was asked for
-  std::vector<Machine> Orphans() const;               // of groups that nobody serves, by group, id
+  Ledger& ledger() COPPICE_REQUIRES(mutex_) { return ledger_; }
+  const Ledger& ledger() const COPPICE_REQUIRES(mutex_) { return ledger_; }
+  GroupCounts Count(std::string_view group) const COPPICE_REQUIRES(mutex_);
+  bool draining() const COPPICE_REQUIRES(mutex_) { return draining_; }
+  bool listed() const COPPICE_REQUIRES(mutex_) { return listed_; }
+  // When the newest list was asked for.
+  TimePoint listed_at() const COPPICE_REQUIRES(mutex_) { return listed_at_; }
+  // Of groups that nobody serves, by group and id.
+  std::vector<Machine> Orphans() const COPPICE_REQUIRES(mutex_);
 
  private:
   Status ListAndMerge(Deadline deadline);
   void Tell(const Ledger::Merged& merged) const;
-  void TellOrphans();
+  void TellOrphans() COPPICE_REQUIRES(mutex_);
 
   template <class Work>
   void Run(Work work);
   void Send(const std::string& group, const std::string& name);
-  void Answered(const std::string& group, const std::string& name, const MachineSpec& spec,
-                Request* request, Result<Machine> result, Lock& lock);
+  // The id of a machine that came although nobody wants it any more, or "".
+  std::string Answered(const std::string& group, const std::string& name, const MachineSpec& spec,
+                       Request* request, Result<Machine> result) COPPICE_REQUIRES(mutex_);
   void NoteFailure(Book& book, const std::string& group, const std::string& name, Request* request,
-                   const Status& status);
+                   const Status& status) COPPICE_REQUIRES(mutex_);
   void Remove(const std::string& group, const std::string& id,
               const std::shared_ptr<Request>& request);
-  std::optional<Result<Machine>> Bought(const std::string& group, const std::string& name);
-  std::shared_ptr<Request> Join(Order& order);
+  std::optional<Result<Machine>> Bought(const std::string& group, const std::string& name)
+      COPPICE_REQUIRES(mutex_);
+  static std::shared_ptr<Request> Join(Order& order);
 
   Cloud& cloud_;
   Clock& clock_;
@@ -163,17 +168,17 @@ class OrderBook {
   bool life_known_ = false;
   FanOut fan_out_;
 
-  std::mutex mutex_;
-  SeededRng names_;
-  Ledger ledger_;
-  bool listed_ = false;
-  TimePoint listed_at_;
-  std::set<std::string> told_orphans_;
-  bool draining_ = false;
+  mutable Mutex mutex_;
+  SeededRng names_ COPPICE_GUARDED_BY(mutex_);
+  Ledger ledger_ COPPICE_GUARDED_BY(mutex_);
+  bool listed_ COPPICE_GUARDED_BY(mutex_) = false;
+  TimePoint listed_at_ COPPICE_GUARDED_BY(mutex_);
+  std::set<std::string> told_orphans_ COPPICE_GUARDED_BY(mutex_);
+  bool draining_ COPPICE_GUARDED_BY(mutex_) = false;
 
-  bool refreshing_ = false;
-  uint64_t refreshes_ = 0;  // finished ones
-  Status refresh_status_;
+  bool refreshing_ COPPICE_GUARDED_BY(mutex_) = false;
+  uint64_t refreshes_ COPPICE_GUARDED_BY(mutex_) = 0;  // finished ones
+  Status refresh_status_ COPPICE_GUARDED_BY(mutex_);
   std::condition_variable refreshed_;
 };
 

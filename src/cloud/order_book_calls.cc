@@ -51,12 +51,14 @@ void OrderBook::Send(const std::string& group, const std::string& name) {
   auto result = cloud_.Create(spec, Deadline::In(clock_, options_.create_timeout));
 
   lock.lock();
-  Answered(group, name, spec, request.get(), std::move(result), lock);
+  const std::string remove = Answered(group, name, spec, request.get(), std::move(result));
+  lock.unlock();
+  if (!remove.empty()) SendDeletes(group, {remove}, nullptr);
 }
 
-void OrderBook::Answered(const std::string& group, const std::string& name, const MachineSpec& spec,
-                         Request* request, Result<Machine> result, Lock& lock) {
-  std::string remove;  // the id of a machine that came although nobody wants it any more
+std::string OrderBook::Answered(const std::string& group, const std::string& name,
+                                const MachineSpec& spec, Request* request, Result<Machine> result) {
+  std::string remove;
   Book& book = ledger_.At(group);
   const auto it = book.orders.find(name);
   const bool doomed = it != book.orders.end() && it->second.doomed;
@@ -88,9 +90,7 @@ void OrderBook::Answered(const std::string& group, const std::string& name, cons
   }
   owner_.Changed(group, request == nullptr || request->left);
   if (request != nullptr) request->Close();
-  if (remove.empty()) return;
-  lock.unlock();
-  SendDeletes(group, {remove}, nullptr);
+  return remove;
 }
 
 // The client hears of a failure in its answer, or else sees it in the list: never both, or it would

@@ -93,7 +93,7 @@ class OrderBookTest : public testing::Test {
     };
   }
   GroupCounts Count() {
-    const auto lock = pools->book.Guard();
+    const OrderBook::Lock lock(pools->book.mutex());
     return pools->book.Count("spot");
   }
 
@@ -222,7 +222,7 @@ TEST_F(OrderBookTest, AMachineThatComesAfterItWasGivenUpIsDeletedAgain) {
   slow = true;
   EXPECT_EQ(Buy("claim-1").code(), Code::kUnavailable);
   {
-    const auto lock = pools->book.Guard();
+    const OrderBook::Lock lock(pools->book.mutex());
     pools->book.ledger().At("spot").orders.at("claim-1").doomed = true;
   }
   workers.StepAll();
@@ -247,7 +247,7 @@ TEST_F(OrderBookTest, MachinesOfAGroupThatNobodyServesAreOrphansToldOnce) {
   Pass(std::chrono::seconds(1));
   Pass(std::chrono::seconds(1));
   EXPECT_EQ(told.size(), 1u);
-  const auto lock = pools->book.Guard();
+  const OrderBook::Lock lock(pools->book.mutex());
   const std::vector<Machine> orphans = pools->book.Orphans();
   ASSERT_EQ(orphans.size(), 1u);
   EXPECT_EQ(orphans[0].id, id);
@@ -301,7 +301,7 @@ TEST_F(OrderBookTest, WorkThatWaitsIsDroppedWithItsOwner) {
 
 TEST_F(OrderBookTest, NamesThatAreDrawnAreNobodyElses) {
   (void)MUST(Buy("spot-00000000"));
-  const auto lock = pools->book.Guard();
+  const OrderBook::Lock lock(pools->book.mutex());
   std::set<std::string> names;
   for (int i = 0; i < 50; ++i) {
     for (const std::string& name : pools->book.NewNames("spot", 20)) {

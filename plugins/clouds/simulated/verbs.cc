@@ -189,7 +189,7 @@ SimulatedCloud::Entry& SimulatedCloud::Make(const cloud::MachineSpec& spec, Time
 
 Result<std::vector<Machine>> SimulatedCloud::List(const cloud::Tags& tags, Deadline deadline) {
   const bool in_time = Travel(deadline);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const TimePoint now = clock_.Now();
   Bury(now);
   if (!in_time) return Count("list_servers", DeadlineExceeded("listing took too long"));
@@ -210,7 +210,7 @@ Result<std::vector<Machine>> SimulatedCloud::List(const cloud::Tags& tags, Deadl
 
 Result<Machine> SimulatedCloud::Create(const cloud::MachineSpec& spec, Deadline deadline) {
   const bool in_time = Travel(deadline);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const TimePoint now = clock_.Now();
   Bury(now);
   const auto known = by_name_.find(spec.name);
@@ -231,7 +231,7 @@ Result<Machine> SimulatedCloud::Create(const cloud::MachineSpec& spec, Deadline 
 
 Status SimulatedCloud::Delete(const cloud::ProviderId& id, Deadline deadline) {
   const bool in_time = Travel(deadline);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const TimePoint now = clock_.Now();
   Bury(now);
   const auto it = machines_.find(id);
@@ -249,7 +249,7 @@ Status SimulatedCloud::Delete(const cloud::ProviderId& id, Deadline deadline) {
 
 Result<std::vector<cloud::Flavor>> SimulatedCloud::Flavors(Deadline deadline) {
   if (!Travel(deadline)) return Count("list_flavors", DeadlineExceeded("it took too long"));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const TimePoint now = clock_.Now();
   std::vector<cloud::Flavor> all;
   for (const SoldFlavor& sold : options_.flavors) {
@@ -261,7 +261,7 @@ Result<std::vector<cloud::Flavor>> SimulatedCloud::Flavors(Deadline deadline) {
     flavor.in_stock =
         flavor.offerings.empty()
             ? std::ranges::any_of(flavor.zones,
-                                  [&](const std::string& zone) {
+                                  [&](const std::string& zone) COPPICE_REQUIRES(mutex_) {
                                     return InStock(sold, zone, cloud::kOnDemandCapacity, now);
                                   })
             : std::ranges::any_of(flavor.offerings, &cloud::FlavorOffering::in_stock);
@@ -291,7 +291,7 @@ Result<std::vector<std::string>> SimulatedCloud::Validate(const cloud::GroupConf
   };
   std::vector<std::string> names;
   for (const SoldFlavor& sold : options_.flavors) names.push_back(sold.flavor.name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const SoldFlavor* sold = Find(group.flavor);
   if (sold == nullptr) add("flavor", group.flavor, names);
   if (std::ranges::find(options_.zones, group.zone) == options_.zones.end()) {
@@ -306,7 +306,7 @@ Result<std::vector<std::string>> SimulatedCloud::Validate(const cloud::GroupConf
 }
 
 double SimulatedCloud::spent() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const TimePoint now = clock_.Now();
   double sum = buried_cost_;
   for (const auto& [id, entry] : machines_) {

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "base/mutex.h"
 #include "base/rng.h"
 #include "cloud/cloud.h"
 #include "cloud/offline_flavors.h"
@@ -56,14 +56,14 @@ class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
   // Waits as long as the network would; false: the caller is gone before the answer.
   bool Travel(Deadline deadline);
   cloud::Machine Now(const Entry& entry, TimePoint now) const;
-  // Takes spot machines back, and forgets what has gone; with the lock held, as all below.
-  void Bury(TimePoint now);
-  void Leave(Entry& entry, TimePoint gone_at);
-  const SoldFlavor* Find(const std::string& flavor) const;
+  // Takes spot machines back, and forgets what has gone.
+  void Bury(TimePoint now) COPPICE_REQUIRES(mutex_);
+  void Leave(Entry& entry, TimePoint gone_at) COPPICE_REQUIRES(mutex_);
+  const SoldFlavor* Find(const std::string& flavor) const COPPICE_REQUIRES(mutex_);
   bool InStock(const SoldFlavor& sold, std::string_view zone, std::string_view capacity_type,
-               TimePoint now) const;
-  Status CheckOrder(const cloud::MachineSpec& spec, TimePoint now);
-  Entry& Make(const cloud::MachineSpec& spec, TimePoint now);
+               TimePoint now) const COPPICE_REQUIRES(mutex_);
+  Status CheckOrder(const cloud::MachineSpec& spec, TimePoint now) COPPICE_REQUIRES(mutex_);
+  Entry& Make(const cloud::MachineSpec& spec, TimePoint now) COPPICE_REQUIRES(mutex_);
   Status Count(std::string_view operation, Status status) const;
 
   const Options options_;
@@ -71,15 +71,16 @@ class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
   Metrics& metrics_;
   const TimePoint started_;
 
-  mutable std::mutex mutex_;
-  SeededRng rng_;
-  std::map<cloud::ProviderId, Entry> machines_;
-  std::map<std::string, cloud::ProviderId> by_name_;           // the living
-  std::map<std::string, int64_t> by_flavor_;                   // how many live
-  std::map<TimePoint, cloud::ProviderId> reclaims_;            // of the living
-  mutable std::map<std::string, SoldFlavor> made_to_measure_;  // of the grid, as they are asked for
-  uint64_t made_ = 0;
-  double buried_cost_ = 0;
+  mutable Mutex mutex_;
+  SeededRng rng_ COPPICE_GUARDED_BY(mutex_);
+  std::map<cloud::ProviderId, Entry> machines_ COPPICE_GUARDED_BY(mutex_);
+  std::map<std::string, cloud::ProviderId> by_name_ COPPICE_GUARDED_BY(mutex_);  // the living
+  std::map<std::string, int64_t> by_flavor_ COPPICE_GUARDED_BY(mutex_);          // how many live
+  std::map<TimePoint, cloud::ProviderId> reclaims_ COPPICE_GUARDED_BY(mutex_);   // of the living
+  // Of the grid, as they are asked for.
+  mutable std::map<std::string, SoldFlavor> made_to_measure_ COPPICE_GUARDED_BY(mutex_);
+  uint64_t made_ COPPICE_GUARDED_BY(mutex_) = 0;
+  double buried_cost_ COPPICE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace coppice::clouds::simulated
