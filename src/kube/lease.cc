@@ -103,7 +103,7 @@ Task<Result<bool>> LeaderLease::Write(Request request, LeaseRecord record, Durat
   writing_ = false;
   if (!sent.ok()) co_return sent.status();
   const Answer& answer = *sent;
-  // Somebody was faster. What he wrote is seen in the next round.
+  // Somebody was faster, or we were, unheard. The next read tells.
   if (answer.status == 409 || answer.status == 404) {
     raw_.clear();
     co_return false;
@@ -117,9 +117,21 @@ Task<Result<bool>> LeaderLease::Write(Request request, LeaseRecord record, Durat
 }
 
 Task<Result<bool>> LeaderLease::TryOnce(Duration timeout) {
-  const Duration began = options_.since_boot();
+  const TimePoint end = client_.executor().clock().Now() + timeout;
+  // While we lead, nobody else writes it: the read is saved.
   const bool renewing = leads() && seen_.holder == options_.identity && !raw_.empty();
-  if (!renewing) {  // while we lead, nobody else writes it: the read is saved
+  const Result<bool> got = co_await ReadAndWrite(timeout, /*read=*/!renewing);
+  if (!renewing || !got.ok() || *got || released_) co_return got;
+  // The version that we knew is not the server's any more. Most likely it is our own renewal whose
+  // answer was lost: now, not in the next round, which may be too late for the lease.
+  const Duration left = end - client_.executor().clock().Now();
+  if (left <= Duration::zero()) co_return got;
+  co_return co_await ReadAndWrite(left, /*read=*/true);
+}
+
+Task<Result<bool>> LeaderLease::ReadAndWrite(Duration timeout, bool read) {
+  const Duration began = options_.since_boot();
+  if (read) {
     Request get;
     get.path = path_ + "/" + options_.name;
     get.limited = false;

@@ -67,6 +67,8 @@ class LeaderLease {
  private:
   // One round: true if the lease is ours now.
   Task<Result<bool>> TryOnce(Duration timeout);
+  // The write that makes or keeps it ours, after a read that says whether it may be.
+  Task<Result<bool>> ReadAndWrite(Duration timeout, bool read);
   Task<Result<bool>> Write(Request request, LeaseRecord record, Duration began);
   void See(std::string_view body);
   void GiveUp() { ours_until_ = 0; }

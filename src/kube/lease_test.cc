@@ -85,6 +85,21 @@ TEST(LeaseTest, WhoCannotRenewLeadsNoMoreBeforeTheLeaseEnds) {
   EXPECT_FALSE(a.MayWrite().ok());
 }
 
+// A renewal that the server took while its answer was lost leaves us with an old version.
+TEST(LeaseTest, ARenewalWhoseAnswerWasLostIsNoReasonToLoseTheLease) {
+  TestRig rig;
+  LeaseOptions options = Options("a");
+  options.retry_period = std::chrono::milliseconds(400);  // two rounds are longer than the deadline
+  LeaderLease a(options, *rig.client, rig.log);
+  bool leads = false, lost = false;
+  rig.executor.Spawn(AcquireAndHold(a, leads, lost));
+  ASSERT_TRUE(rig.Until([&] { return leads; }));
+  rig.server.Put(kLeases, "Lease", "lease", {{"spec", SpecOf(rig)}}, "ns");
+  rig.executor.RunFor(std::chrono::milliseconds(1'500));
+  EXPECT_FALSE(lost);
+  EXPECT_TRUE(a.MayWrite().ok());
+}
+
 // The monotonic clock stands still in suspend, the lease does not.
 TEST(LeaseTest, WhoSleptLongerThanTheLeaseMayNotWriteBeforeItHasRenewed) {
   TestRig rig;
