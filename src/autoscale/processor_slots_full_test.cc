@@ -1,5 +1,6 @@
 // Every slot of the engine, filled with a processor that notes when it is asked: the order is
-// upstream's loop. And what some of them can change.
+// upstream's loop. And what some of them can change. Long because there are fifteen slots, and each is
+// filled by a processor of its own.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
