@@ -149,6 +149,24 @@ TEST(CliTest, RunTakesTheAutoscalersFlags) {
   EXPECT_THAT(wrong.err, HasSubstr("did you mean --scan-interval"));
 }
 
+TEST(CliTest, ADashboardThatOthersCanReachIsNotOpenedWithoutATokenOrMutualTls) {
+  const test::TempDirectory dir;
+  const std::string shortest = dir.Write("short", "0123456789\n");
+  for (const char* address : {"0.0.0.0:0", "[::]:0", "192.0.2.1:0"}) {
+    const Outcome open = Invoke({"run", "--for=1m", "--web-address", address});
+    EXPECT_EQ(open.code, 1) << address;
+    EXPECT_THAT(open.err, HasSubstr("can be reached from elsewhere")) << address;
+  }
+  const Outcome weak =
+      Invoke({"run", "--for=1m", "--web-address=0.0.0.0:0", "--web-token-file", shortest});
+  EXPECT_EQ(weak.code, 1);
+  EXPECT_THAT(weak.err, HasSubstr("at least 16 characters"));
+  EXPECT_EQ(Invoke({"run", "--speed=0", "--for=1m", "--table=0s", "--web-address=0.0.0.0:0",
+                    "--web-token-file", dir.Write("long", "0123456789abcdef\n")})
+                .code,
+            0);
+}
+
 TEST(CliTest, AProviderThatIsNotThereIsToldBeforeAnythingIsConnected) {
   const Outcome aws =
       Invoke({"--cloud-provider=aws", "--kubeconfig=/nowhere"}, "cluster-autoscaler");

@@ -1,14 +1,12 @@
 #include "app/dashboard.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <fstream>
 #include <future>
 #include <sstream>
 #include <utility>
 
-#include "app/version.h"
+#include "app/health_page.h"
 #include "base/strings.h"
 #include "model/quantity.h"
 #include "whatif/live.h"
@@ -34,14 +32,6 @@ Result<std::string> ReadToken(const std::string& path) {
     return InvalidArgument("--web-token-file " + path + ": a token has at least " +
                            std::to_string(kShortestToken) + " characters");
   return token;
-}
-
-int64_t ResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  int64_t all = 0;
-  int64_t resident = 0;
-  file >> all >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
 }
 
 Result<model::Quantity> Amount(const std::string& text, const std::string& field) {
@@ -76,22 +66,6 @@ Result<model::Pod> PodOf(const web::Question::Pods& asked, const whatif::LiveMom
 
 }  // namespace
 
-void WritePlugins(report::JsonOut& out, const Plugins& plugins) {
-  out.Key("plugins").Open('{');
-  const auto list = [&](std::string_view kind, const std::vector<std::string>& names) {
-    out.Key(kind).Open('[');
-    for (const std::string& name : names) out.Text(name);
-    out.Close(']');
-  };
-  list("clouds", plugins.clouds.names());
-  list("nodeGroups", plugins.node_groups.names());
-  list("nodeClaims", plugins.node_claims.names());
-  list("filters", plugins.filters.names());
-  list("expanders", plugins.expanders.names());
-  list("batch", plugins.batch.names());
-  out.Close('}');
-}
-
 Dashboard::Dashboard(Parts parts) : parts_(std::move(parts)) {}
 
 Dashboard::~Dashboard() {
@@ -123,18 +97,13 @@ Status Dashboard::Serve() {
         return WorkOut(question, stop);
       },
       kWhatIfLimit);
-  site_ = std::make_unique<web::Site>(web::Site::Parts{.board = board_,
-                                                       .guard = *guard_,
-                                                       .desk = desk_.get(),
-                                                       .health =
-                                                           [this](report::JsonOut& out) {
-                                                             out.Field("version", kVersion);
-                                                             out.Field("rssBytes", ResidentBytes());
-                                                             WritePlugins(out, parts_.plugins);
-                                                             if (parts_.health) parts_.health(out);
-                                                           },
-                                                       .control_state = parts_.control_state,
-                                                       .control = parts_.control});
+  site_ = std::make_unique<web::Site>(
+      web::Site::Parts{.board = board_,
+                       .guard = *guard_,
+                       .desk = desk_.get(),
+                       .health = [this](report::JsonOut& out) { WriteHealth(out); },
+                       .control_state = parts_.control_state,
+                       .control = parts_.control});
   net::HttpServerOptions server = web::SiteServerOptions(at, parts_.log);
   server.tls_cert_file = options.tls_cert_file;
   server.tls_key_file = options.tls_key_file;
@@ -170,6 +139,22 @@ void Dashboard::LookIfDue(const cluster::World& world, cloud::NodeGroups* groups
   looked_ = wall;
   looked_for_ = now;
   board_.Post(looker_.Look(world, groups, now));
+}
+
+// On a thread of the server's.
+void Dashboard::WriteHealth(report::JsonOut& out) const {
+  WriteProcess(out);
+  WritePlugins(out, parts_.plugins);
+  std::vector<CertificateShown> certificates;
+  AddCertificateFile(parts_.options.tls_cert_file, "the dashboard's", certificates);
+  AddCertificateFile(parts_.options.client_ca_file, "who may see the dashboard", certificates);
+  if (parts_.metrics != nullptr) {
+    const std::string metrics = parts_.metrics->Render();
+    WriteErrors(out, metrics);
+    AddCertificates(metrics, certificates);
+  }
+  WriteCertificates(out, "certificates", certificates);
+  if (parts_.health) parts_.health(out);
 }
 
 Result<std::string> Dashboard::WorkOut(const web::Question& question,

@@ -39,6 +39,7 @@ class Dashboard {
     const autoscale::FlagValues& flags;
     const Plugins& plugins;
     Log log = Log::Null();
+    const Metrics* metrics = nullptr;  // for what it says of errors and certificates; may be null
     // Runs it on the decision thread, soon; lets go of it if there is none any more.
     std::function<void(WithWorld)> decide;
     std::function<void(report::JsonOut&)> health = nullptr;
@@ -68,6 +69,7 @@ class Dashboard {
  private:
   explicit Dashboard(Parts parts);
   Status Serve();
+  void WriteHealth(report::JsonOut& out) const;
   Result<std::string> WorkOut(const web::Question& question, const std::function<bool()>& stop);
 
   const Parts parts_;
@@ -81,8 +83,5 @@ class Dashboard {
   std::unique_ptr<web::Site> site_;
   std::unique_ptr<net::HttpServer> server_;  // last: it asks the others
 };
-
-// What is linked in, for the health page.
-void WritePlugins(report::JsonOut& out, const Plugins& plugins);
 
 }  // namespace coppice::app

@@ -10,6 +10,7 @@
 
 #include "app/dashboard.h"
 #include "app/flag_log.h"
+#include "app/real_health.h"
 #include "app/version.h"
 #include "host/api_server.h"
 #include "host/dry_run_writer.h"
@@ -71,6 +72,7 @@ class RealCluster {
                                .workers = workers_,
                                .rng = rng_,
                                .log = log_,
+                               .metrics = metrics_,
                                .closed = [this] { return life_->writes_closed(); }});
     dry_writer_ = std::make_unique<host::DryRunWriter>(server_->writer(), log_);
     turns_ = std::make_unique<host::Turns>(*executor_, world_, health_);
@@ -213,11 +215,17 @@ class RealCluster {
   }
 
   Status OpenDashboard() {
+    shown_.emplace(RealHealth::Parts{.health = health_,
+                                     .server = *server_,
+                                     .clock = clock_,
+                                     .identity = Identity(),
+                                     .dry_run = flags_.dry_run});
     dashboard_ =
         TRY(Dashboard::Open({.options = web_,
                              .flags = flags_,
                              .plugins = plugins_,
                              .log = log_,
+                             .metrics = &metrics_,
                              .decide =
                                  [this](Dashboard::WithWorld errand) {
                                    executor_->Post([this, errand = std::move(errand)] {
@@ -225,7 +233,7 @@ class RealCluster {
                                      errand(still ? &world_ : nullptr, Groups(), clock_.Now());
                                    });
                                  },
-                             .health = [this](report::JsonOut& out) { WriteHealth(out); }}));
+                             .health = [this](report::JsonOut& out) { shown_->Write(out); }}));
     if (!dashboard_) return Status::Ok();
     log_.Info("dashboard", {{"url", dashboard_->url()}});
     executor_->Spawn(ShowOff());
@@ -236,6 +244,7 @@ class RealCluster {
   Task<void> ShowOff() {
     for (;;) {
       co_await executor_->Sleep(kLookAround);
+      shown_->Look();
       if (dashboard_ && CanLook()) dashboard_->LookIfDue(world_, Groups(), clock_.Now());
     }
   }
@@ -249,20 +258,6 @@ class RealCluster {
       if (cloud::NodeGroups* const groups = seat->groups(); groups != nullptr) return groups;
     }
     return nullptr;
-  }
-
-  // On the web server's thread.
-  void WriteHealth(report::JsonOut& out) {
-    const std::string trouble = health_.Trouble();
-    out.Field("healthy", trouble.empty()).Field("trouble", trouble);
-    out.Field("leaderElection", Elects()).Field("identity", Identity());
-    out.Field("dryRun", flags_.dry_run).Field("server", server_->url());
-    out.Key("kinds").Open('[');
-    for (const auto& kind : feed().Ages()) {
-      out.Open('{').Field("kind", kind.kind);
-      out.Field("ageSeconds", std::chrono::duration<double>(kind.age).count()).Close('}');
-    }
-    out.Close(']');
   }
 
   Task<Status> Assemble() {
@@ -330,6 +325,7 @@ class RealCluster {
   std::optional<host::Pages> pages_;
   std::unique_ptr<net::HttpServer> http_;
   std::unique_ptr<Executor> executor_;
+  std::optional<RealHealth> shown_;
   std::unique_ptr<Dashboard> dashboard_;
   bool assembled_ = false;
   std::unique_ptr<net::MultiClient> transport_;  // its thread ends first of all

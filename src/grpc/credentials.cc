@@ -2,13 +2,13 @@
 
 #include <openssl/ssl.h>
 
-#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "base/check.h"
 #include "base/file_signature.h"
+#include "grpc/certificate_end.h"
 #include "grpc/openssl_parts.h"
 
 namespace coppice::grpc {
@@ -38,12 +38,6 @@ Result<Owned<X509>> FirstCertificate(const std::string& pem, const std::string& 
   return certificate;
 }
 
-TimePoint ToTimePoint(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return {};
-  return TimePoint(std::chrono::seconds(timegm(&parts)));
-}
-
 std::string SubjectOf(const X509* certificate) {
   const Owned<BIO> bio(BIO_new(BIO_s_mem()));
   X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
@@ -68,7 +62,7 @@ Status ReadIdentity(const TlsFiles& files, TlsMaterial& material) {
                               " does not belong to the certificate in " + files.cert_file);
   }
   material.subject = SubjectOf(certificate.get());
-  material.not_after = ToTimePoint(X509_get0_notAfter(certificate.get()));
+  material.not_after = TRY(CertificateEnd(material.cert));
   return Status::Ok();
 }
 
@@ -82,7 +76,7 @@ Result<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
     const Owned<X509> authority = TRY(FirstCertificate(material.ca, files.ca_file));
     if (files.parts == TlsParts::kTrust) {
       material.subject = SubjectOf(authority.get());
-      material.not_after = ToTimePoint(X509_get0_notAfter(authority.get()));
+      material.not_after = TRY(CertificateEnd(material.ca));
     }
   }
   return material;

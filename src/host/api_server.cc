@@ -8,11 +8,13 @@
 namespace coppice::host {
 namespace {
 
-kube::ClientOptions ClientOptionsOf(const ApiServer::Options& options, const std::string& url) {
+kube::ClientOptions ClientOptionsOf(const ApiServer::Options& options, const std::string& url,
+                                    ApiErrors& errors) {
   kube::ClientOptions made;
   made.server = url;
   made.qps = options.qps;
   made.burst = options.burst;
+  made.failed = [&errors](const kube::FailedRequest& failed) { errors.Note(failed); };
   return made;
 }
 
@@ -26,10 +28,11 @@ std::unique_ptr<kube::LeaderLease> MakeLease(const ApiServer::Options& options,
 
 ApiServer::ApiServer(Options options, Parts parts)
     : url_(parts.config.server),
+      errors_(parts.metrics, parts.executor.clock()),
       credentials_(kube::Credentials::Parts{
           .config = std::move(parts.config), .executor = parts.executor, .workers = parts.workers}),
-      client_(ClientOptionsOf(options, url_), parts.transport, credentials_, parts.executor,
-              parts.rng),
+      client_(ClientOptionsOf(options, url_, errors_), parts.transport, credentials_,
+              parts.executor, parts.rng),
       lease_(MakeLease(options, client_, parts.log)),
       events_(client_, parts.log, kube::RateLimit(parts.executor, options.qps, options.burst),
               options.duplicated_events),

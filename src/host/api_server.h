@@ -13,6 +13,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "cluster/world.h"
+#include "host/api_errors.h"
 #include "host/connection.h"
 #include "kube/feed.h"
 #include "kube/kube_writer.h"
@@ -38,6 +39,7 @@ class ApiServer {
     Workers& workers;  // for credentials that somebody else has to be asked for
     Rng& rng;
     const Log& log;
+    Metrics& metrics;
     // Any thread: the process hands its lease over, nothing new is written.
     std::function<bool()> closed;
   };
@@ -49,6 +51,7 @@ class ApiServer {
   kube::ClusterFeed& feed() { return feed_; }
   kube::LeaderLease* lease() { return lease_.get(); }  // null: no election
   const std::string& url() const { return url_; }
+  const ApiErrors& errors() const { return errors_; }
 
   // Any thread. "" or which kinds have not been read yet, or not for `max_age`.
   std::string NotReady(Duration max_age) const;
@@ -57,6 +60,7 @@ class ApiServer {
   kube::Fence MakeFence(std::function<bool()> closed);
 
   const std::string url_;
+  ApiErrors errors_;
   kube::Credentials credentials_;
   kube::Client client_;
   std::unique_ptr<kube::LeaderLease> lease_;

@@ -48,6 +48,12 @@ bool IsPassing(int status) {
   return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
 }
 
+bool IsEveryday(const Answer& answer) {
+  if (answer.status < 400 || answer.status == 404 || answer.status == 409 || answer.status == 410)
+    return true;
+  return answer.status == 429 && answer.Error().HasCause("DisruptionBudget");
+}
+
 }  // namespace
 
 const std::string* Answer::Header(std::string_view name) const {
@@ -114,6 +120,19 @@ Task<Result<Answer>> Client::Attempt(const Request& request, Duration timeout, b
   co_return co_await promise.future();
 }
 
+void Client::NoteFailure(const Request& request, const Result<Answer>& answer) const {
+  if (!options_.failed || (answer.ok() && IsEveryday(*answer))) return;
+  options_.failed(
+      {.method = request.method,
+       .path = request.path,
+       .status = answer.ok() ? answer->status : 0,
+       .why = answer.ok() ? answer->Error().ToStatus().message() : answer.status().message()});
+}
+
+void Client::StreamFailed(const std::string& path, const Status& why) const {
+  if (options_.failed) options_.failed({.method = "WATCH", .path = path, .why = why.message()});
+}
+
 Task<Result<Answer>> Client::Send(Request request, Deadline deadline) {
   Backoff backoff(options_.backoff, rng_);
   bool fresh = false;
@@ -127,6 +146,7 @@ Task<Result<Answer>> Client::Send(Request request, Deadline deadline) {
     const Duration left = deadline.Left(executor_.clock());
     if (left <= Duration::zero()) co_return DeadlineExceeded(request.path + ": no time left");
     const Result<Answer> answer = co_await Attempt(request, std::min(left, request.timeout), fresh);
+    NoteFailure(request, answer);
 
     std::optional<Duration> wait;
     if (!answer.ok()) {

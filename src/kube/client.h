@@ -68,6 +68,15 @@ class RateLimit {
   TimePoint filled_;
 };
 
+// A request that the server did not do: nobody answered, or it was refused for another reason than
+// that the object is gone, there already or changed meanwhile, which is everyday dialogue.
+struct FailedRequest {
+  std::string_view method;  // WATCH for those
+  std::string_view path;
+  int status = 0;  // of HTTP; 0: no answer
+  std::string why;
+};
+
 struct ClientOptions {
   std::string server;  // https://host:port[/prefix]
   double qps = 5;      // 0 or less: no limit
@@ -77,6 +86,7 @@ struct ClientOptions {
                          .longest = std::chrono::seconds(5),
                          .factor = 2.0,
                          .jitter = 0.5};
+  std::function<void(const FailedRequest&)> failed = nullptr;  // hears of each attempt
 };
 
 class Client {
@@ -96,6 +106,8 @@ class Client {
   // A stream was answered with 401: what is sent next carries fresh credentials. Send sees to that
   // by itself.
   void CredentialsRefused() { credentials_.Refused(); }
+  // So that they are counted together: a stream has ended as it should not.
+  void StreamFailed(const std::string& path, const Status& why) const;
 
   Executor& executor() { return executor_; }
   Rng& rng() { return rng_; }
@@ -103,6 +115,7 @@ class Client {
  private:
   Task<Result<net::MultiRequest>> Prepare(const Request& request);
   Task<Result<Answer>> Attempt(const Request& request, Duration timeout, bool fresh);
+  void NoteFailure(const Request& request, const Result<Answer>& answer) const;
 
   ClientOptions options_;
   net::MultiClient& transport_;

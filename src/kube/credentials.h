@@ -53,6 +53,8 @@ class Credentials {
   explicit Credentials(Parts parts);
 
   Task<Result<RequestIdentity>> Get();
+  // That is shown to the server, as PEM; "": none, or nothing has been sent yet.
+  std::string client_certificate() const { return now_.tls ? now_.tls->cert_pem : std::string(); }
   // The server said 401: do not offer the same again.
   void Refused();
   // From now on these, for the same server. A file that they name and that cannot be read keeps

@@ -77,6 +77,16 @@ TEST(KubeWriterTest, AnAnswerThatWasLostIsNotDoneTwice) {
   EXPECT_EQ(rig.server.Get(kNodes, "n")["spec"]["taints"].size(), 1u);
 }
 
+TEST(KubeWriterTest, EveryRequestThatTheServerDidNotDoIsToldAndEverydayDialogueIsNot) {
+  WriterRig rig;
+  rig.server.Put(kNodes, "Node", "n");
+  rig.server.Refuse({.method = "PUT", .path = kNodes, .status = 409, .body = "{}"});
+  rig.server.Refuse({.method = "PUT", .path = kNodes, .status = 503, .body = "{}", .times = 2});
+  EXPECT_TRUE(rig.executor.BlockOn(rig.writer.ChangeNode("n", Taint())).ok());
+  EXPECT_FALSE(rig.executor.BlockOn(rig.writer.ChangeNode("nobody", Taint())).ok());
+  EXPECT_EQ(rig.failed, std::vector<std::string>(2, "PUT /api/v1/nodes/n 503"));
+}
+
 TEST(KubeWriterTest, WithoutTheLeaseNothingIsWritten) {
   WriterRig rig;
   rig.server.Put(kNodes, "Node", "n");

@@ -15,6 +15,14 @@ namespace {
 
 std::string KeyOf(const Delta& delta) { return delta.namespace_ + "/" + delta.name; }
 
+// Not that our version is forgotten, that a kind is not installed or that a server is too old for a
+// streamed list.
+bool IsFailure(const Status& status, bool streamed) {
+  if (status.ok() || status.code() == Code::kOutOfRange || status.code() == Code::kNotFound)
+    return false;
+  return !streamed || status.code() != Code::kInvalidArgument;
+}
+
 }  // namespace
 
 Reflector::Reflector(ReflectorOptions options, Client& client, const Log& log, Upsert upsert,
@@ -232,6 +240,7 @@ Task<Status> Reflector::Watch(bool from_start) {
   CO_TRY(stream_, co_await client_.Open(std::move(request), silence, exchange));
   const Status status = co_await end.future();
   stream_ = 0;
+  if (IsFailure(status, from_start)) client_.StreamFailed(options_.path, status);
   // A first state that broke off is no state: nothing of it is taken for the whole.
   if (in_first_events_ && status.ok()) co_return Unavailable("the streamed list broke off");
   co_return status;

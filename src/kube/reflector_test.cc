@@ -72,6 +72,18 @@ TEST_P(ReflectorTest, AWatchThatIsCutGoesOnWhereItStopped) {
   EXPECT_EQ(picture.reflector->lists(), 1u);
 }
 
+TEST_P(ReflectorTest, AWatchThatIsRefusedIsToldAndOneThatEndsIsNot) {
+  TestRig rig(GetParam());
+  rig.server.Put(kTwoNodes, "Node", "a");
+  Picture picture(rig);
+  ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
+  EXPECT_THAT(rig.failed, testing::IsEmpty());
+  rig.server.Refuse({.method = "GET", .path = kTwoNodes, .status = 403, .body = "{}"});
+  rig.server.CutWatches();
+  ASSERT_TRUE(rig.Until([&] { return !rig.failed.empty(); }));
+  EXPECT_EQ(rig.failed.back(), "WATCH /api/v1/nodes 0");
+}
+
 TEST_P(ReflectorTest, AForgottenVersionIsReadAnewWithoutLosingOrDoubling) {
   TestRig rig(GetParam());
   for (const char* name : {"a", "b", "c"}) rig.server.Put(kTwoNodes, "Node", name);

@@ -17,6 +17,10 @@ struct TestRig {
     ClientOptions options{.server = server.url(), .qps = qps};
     options.backoff.first = std::chrono::milliseconds(5);
     options.backoff.longest = std::chrono::milliseconds(20);
+    options.failed = [this](const FailedRequest& one) {
+      failed.push_back(std::string(one.method) + " " + std::string(one.path) + " " +
+                       std::to_string(one.status));
+    };
     client = std::make_unique<Client>(options, *transport, *credentials, executor, rng);
   }
 
@@ -31,6 +35,7 @@ struct TestRig {
   InlineWorkers workers;
   SeededRng rng{1};
   Log log = Log::Null();
+  std::vector<std::string> failed;  // requests
   test::FakeApiServer server;
   std::unique_ptr<net::MultiClient> transport = test::MustValue(net::MultiClient::Create({}));
   std::unique_ptr<Credentials> credentials;

@@ -186,7 +186,6 @@ ServerResponse Site::Get(const std::string& what, const ServerRequest& request) 
   if (what == "events") return Events(request);
   if (what == "timeline") return Timeline(request);
   if (what == "explain") return Explain(request);
-  if (what == "openapi.yaml") return File(request, "openapi.yaml");
   if (what == "decisions") {
     const Status known = OnlyQuery(request, {"before", "limit"});
     const auto before = CountQuery(request, "before", 0, UINT64_MAX);
@@ -205,6 +204,7 @@ ServerResponse Site::Get(const std::string& what, const ServerRequest& request) 
     return JsonAnswer(parts_.desk->Answer(*id));
   }
   if (const Status none = OnlyQuery(request, {}); !none.ok()) return Problem(400, none.message());
+  if (what == "openapi.yaml") return File(request, "openapi.yaml");
   if (what == "pass") return JsonAnswer(story.LastPass());
   if (what == "pools") return JsonAnswer(story.LastPools());
   if (what == "health") return Health();

@@ -15,6 +15,8 @@ namespace {
 using report::JsonOut;
 
 // A page that was away for a minute catches up; for longer it asks anew.
+constexpr size_t kTroubles = 10;  // on the health page, of the last so many decisions
+constexpr size_t kTroublesAmong = 1'000;
 constexpr size_t kRecentBytes = 4 << 20;
 constexpr size_t kRecentDeltas = 512;
 constexpr size_t kPassesKept = 120;
@@ -264,6 +266,10 @@ void Story::WriteHealth(JsonOut& out) const {
     }
   }
   out.Close(']');
+  std::vector<const web::Decision*> troubles;
+  for (const web::Decision* decision : decisions_.List(0, kTroublesAmong))
+    if (decision->kind == "trouble" && troubles.size() < kTroubles) troubles.push_back(decision);
+  WriteDecisions(out, "troubles", troubles);
   out.Key("history").Open('{').Field("bytes", history_.bytes());
   if (const auto begin = history_.begin()) out.Field("since", Unix(*begin));
   out.Close('}');

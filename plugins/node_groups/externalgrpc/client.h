@@ -134,6 +134,7 @@ class Client final : public cloud::NodeGroups {
   Status Verdict(const RefreshState& state, const Picture& picture) const;
   Status Failed(const Status& failure);
   void Show(const Picture& picture);
+  void ShowCertificate();
 
   // Changes.
   struct Change;

@@ -35,6 +35,16 @@ TEST_F(PluginTest, OpensWithoutConnecting) {
   EXPECT_OK(Make(dir.Write("c.yaml", "address: localhost:1\n")));
 }
 
+TEST_F(PluginTest, WhenItsCertificateEndsIsShownEvenWhileNobodyAnswers) {
+  const test::TestAuthority authority;
+  const auto groups = MUST(Make(dir.Write(
+      "c.yaml", "address: localhost:1\ncacert: " + dir.Write("ca.crt", authority.pem()) + "\n")));
+  EXPECT_FALSE(groups->Refresh(Deadline::In(clock, std::chrono::seconds(1))).ok());
+  EXPECT_THAT(metrics.Render(),
+              HasSubstr("coppice_externalgrpc_certificate_not_after_timestamp_seconds{file=\"" +
+                        dir.At("ca.crt") + "\"} "));
+}
+
 TEST_F(PluginTest, WhatCannotBeOpenedIsSaid) {
   EXPECT_THAT(Make("").status().message(), HasSubstr("--cloud-config"));
   EXPECT_THAT(

@@ -68,7 +68,7 @@ Result<std::unique_ptr<whatif::ModelScene>> MakeScene(const ModelCommand& comman
 
 Result<std::unique_ptr<Dashboard>> OpenDashboard(const ModelCommand& command,
                                                  const Plugins& plugins, double speed,
-                                                 ModelSteering& steering) {
+                                                 const Metrics& metrics, ModelSteering& steering) {
   DashboardOptions options = command.web;
   // Nobody can watch what is over in a moment; who wants to says where.
   if (speed <= 0 && !options.address_is_given) options.address.clear();
@@ -76,6 +76,7 @@ Result<std::unique_ptr<Dashboard>> OpenDashboard(const ModelCommand& command,
       {.options = std::move(options),
        .flags = command.flags,
        .plugins = plugins,
+       .metrics = &metrics,
        .decide = [&](Dashboard::WithWorld errand) { steering.Post(std::move(errand)); },
        .control_state = [&] { return steering.Json(); },
        .control = [&](const web::Control& control) { steering.Set(control); }});
@@ -108,7 +109,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
        .log = scene->log,
        .metrics = scene->metrics,
        .pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); }}));
-  const auto dashboard = TRY(OpenDashboard(command, plugins, speed, steering));
+  const auto dashboard = TRY(OpenDashboard(command, plugins, speed, scene->metrics, steering));
   steering.meanwhile = [&] {
     if (!dashboard) return;
     for (const Dashboard::WithWorld& errand : steering.TakeErrands())
@@ -158,15 +159,17 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
   ModelSteering steering(speed);
   const auto stopped = [] { return interrupted != 0; };
   const SystemClock real;
-  const auto dashboard = TRY(OpenDashboard(command, plugins, speed, steering));
   whatif::ModelHost* host = nullptr;
-  return PlayPools(command, plugins, real, [&](const Clock& clock) {
-    steering.meanwhile = [&] {
-      if (!dashboard || host == nullptr) return;
+  const auto watch = [&](const whatif::ModelScene& scene) -> Result<Watching> {
+    const std::shared_ptr<Dashboard> dashboard =
+        TRY(OpenDashboard(command, plugins, speed, scene.metrics, steering));
+    const Clock& clock = scene.clock;
+    steering.meanwhile = [&, shown = dashboard.get()] {
+      if (shown == nullptr || host == nullptr) return;
       cloud::NodeGroups* const theirs = host->groups_or_null();
       for (const Dashboard::WithWorld& errand : steering.TakeErrands())
         errand(&host->world(), theirs, clock.Now());
-      dashboard->LookIfDue(host->world(), theirs, clock.Now());
+      shown->LookIfDue(host->world(), theirs, clock.Now());
     };
     return Watching{
         .pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); },
@@ -174,20 +177,22 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
         .speed = speed,
         .lasts = lasts,
         .opened =
-            [&](whatif::ModelHost& opened) {
+            [&, dashboard](whatif::ModelHost& opened) {
               host = &opened;
               if (dashboard) std::printf("Dashboard: %s\n\n", dashboard->url().c_str());
+              std::fflush(stdout);
             },
         .pools_passed =
-            [&](const report::ProvisionReport& report) {
+            [dashboard](const report::ProvisionReport& report) {
               if (dashboard)
                 dashboard->PoolsPassed(std::make_shared<const report::ProvisionReport>(report));
             },
         .pass_ended =
-            [&](const std::shared_ptr<const report::PassReport>& report) {
+            [&, dashboard](const std::shared_ptr<const report::PassReport>& report) {
               if (dashboard) dashboard->PassEnded(report, host->last_pass_took());
             }};
-  });
+  };
+  return PlayPools(command, plugins, real, watch);
 }
 
 // The same without a word, and what it cost.

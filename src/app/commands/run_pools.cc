@@ -95,7 +95,7 @@ void Introduce(double speed, uint64_t seed) {
 }  // namespace
 
 Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& real,
-                 const std::function<Watching(const Clock& clock)>& watch) {
+                 const std::function<Result<Watching>(const whatif::ModelScene&)>& watch) {
   const auto scene = TRY(MakePoolsScene(command, plugins));
   FakeClock& clock = scene->clock;
   sim::Model& model = *scene->model;
@@ -110,7 +110,7 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
   whatif::PoolsAccount account(model, print);
   std::optional<whatif::RunAccount> groups_account;
   if (!config.groups.empty()) groups_account.emplace(model, print);
-  const Watching watching = watch(clock);
+  const Watching watching = TRY(watch(*scene));
   provision::EngineOptions options = command.node_pools->options;
   const auto host = TRY(whatif::ModelHost::Create(
       {.model = model,

@@ -5,6 +5,7 @@
 #include "app/commands/commands.h"
 #include "report/provision_report.h"
 #include "whatif/model_host.h"
+#include "whatif/model_scene.h"
 
 namespace coppice::app {
 
@@ -26,7 +27,8 @@ struct Watching {
   std::function<void(const report::ProvisionReport&)> pools_passed;
   std::function<void(const std::shared_ptr<const report::PassReport>&)> pass_ended;
 };
+// `watch` is asked when the scene stands; what it answers with ends before the scene does.
 Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& real,
-                 const std::function<Watching(const Clock& clock)>& watch);
+                 const std::function<Result<Watching>(const whatif::ModelScene&)>& watch);
 
 }  // namespace coppice::app

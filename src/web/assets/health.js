@@ -1,4 +1,4 @@
-// The Health page: the last passes by stage, how fresh the view is, what is linked in, memory.
+// The Health page: the last passes by stage, what went wrong, how fresh the view is, who leads, certificates, what is linked in, memory.
 import { ask, bytes, h, plural, span, when } from './dom.js';
 
 const ms = (n) => n >= 1000 ? (n / 1000).toFixed(1) + ' s' : n >= 10 ? Math.round(n) + ' ms' : n.toFixed(1) + ' ms';
@@ -16,16 +16,46 @@ function passes(list) {
       h('tbody', {}, list.slice(0, 8).map((pass) => h('tr', {}, h('td', {}, when(pass.at)), h('td', { class: 'n' }, ms(pass.tookMs)), stages.map((name) => h('td', { class: 'n' }, pass.stages[name] === undefined ? '' : ms(pass.stages[name]))), h('td', {}, pass.error ? h('span', { class: 'red' }, pass.error) : pass.scaleUp), h('td', {}, pass.scaleDown))))))];
 }
 
+const table = (label, heads, rows) => region(label, h('table', {}, h('thead', {}, h('tr', {}, heads.map((head) => head.startsWith('#') ? h('th', { scope: 'col', class: 'n' }, head.slice(1)) : h('th', { scope: 'col' }, head)))), h('tbody', {}, rows)));
+const card = (title, ...inside) => h('section', { class: 'card' }, h('header', {}, h('h2', {}, title)), ...inside);
+
+// Errors that were counted, of whichever engine; what the API server refused; what the last troubles were.
+function errors(health) {
+  const counted = health.errors || [];
+  const refused = health.apiFailures || [];
+  const troubles = health.troubles || [];
+  if (!counted.length && !refused.length && !troubles.length) return card('What went wrong', h('p', { class: 'nothing' }, 'Nothing that was counted.'));
+  return card('What went wrong',
+    counted.length ? table('Errors since the start', ['Counted since the start', 'Which', '#Times'], counted.map((e) => h('tr', {}, h('td', {}, e.name), h('td', {}, e.labels), h('td', { class: 'n' }, String(e.count))))) : null,
+    refused.length ? table('Requests that the API server did not do', ['API server', 'Why', '#Times', '#Last'], refused.map((e) => h('tr', {}, h('td', {}, `${e.method} ${e.path}` + (e.status ? ` (${e.status})` : '')), h('td', {}, e.why), h('td', { class: 'n' }, String(e.times)), h('td', { class: 'n' }, span(e.agoSeconds) + ' ago')))) : null,
+    troubles.length ? table('The last troubles', ['At', 'What', 'Why'], troubles.map((d) => h('tr', {}, h('td', {}, when(d.at)), h('td', {}, d.title), h('td', {}, d.why)))) : null);
+}
+
+function certificates(health) {
+  const list = [...(health.certificates || []), ...(health.apiCertificate || [])];
+  if (!list.length) return null;
+  const left = (c) => c.notAfter - Date.now() / 1000;
+  return card('Certificates', table('Certificates', ['Certificate', '#Ends'], list.map((c) => h('tr', {}, h('td', {}, c.what), c.error ? h('td', { class: 'red' }, c.error) : h('td', { class: 'n' + (left(c) < 14 * 86400 ? ' red' : '') }, left(c) < 0 ? 'has ended' : 'in ' + span(left(c)))))));
+}
+
+function leader(health) {
+  if (health.leaderElection === undefined) return undefined;
+  if (!health.leaderElection) return 'no election';
+  return health.leads ? 'this process' : health.leader || 'nobody, as far as is known';
+}
+
 function draw(place, health) {
   const kinds = health.kinds || [];
   place.replaceChildren(
     h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Passes')), passes(health.passes)),
+    errors(health),
     h('div', { class: 'cols first' },
       h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'This process'), health.healthy === undefined ? null : h('span', { class: 'badge ' + (health.healthy ? 'ok' : 'bad') }, health.healthy ? 'healthy' : 'not healthy')),
         facts([['Version', health.version], ['Memory', bytes(health.rssBytes)], ['History', health.history.since ? `${bytes(health.history.bytes)}, since ${when(health.history.since)}` : 'none yet'], ['Pages open', String(health.watchers)], ['Trouble', health.trouble],
-          ['Identity', health.identity], ['Leader election', health.leaderElection === undefined ? undefined : health.leaderElection ? 'on' : 'off'], ['Dry run', health.dryRun === undefined ? undefined : health.dryRun ? 'yes: nothing is changed' : 'no'], ['API server', health.server]])),
+          ['Identity', health.identity], ['Leader', leader(health)], ['Dry run', health.dryRun === undefined ? undefined : health.dryRun ? 'yes: nothing is changed' : 'no'], ['API server', health.server]])),
       (health.engines || []).length ? h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Other engines')), health.engines.map((e) => [h('h3', { class: 'soft' }, e.engine), facts([['Last pass', when(e.at)], ['Took', e.tookMs === undefined ? undefined : ms(e.tookMs)], ['Waiting', String(e.waits)], ['Error', e.error]])]).flat()) : null,
       (health.extenders || []).length ? h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Extenders')), health.extenders.map((e) => facts([['Extender', e.name], ['Breaker', e.breaker], ['Last failure', e.lastFailure]]))) : null,
+      certificates(health),
       kinds.length ? h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'How old the view is')), region('Kinds', h('table', {}, h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Kind'), h('th', { scope: 'col', class: 'n' }, 'Heard of'))),
         h('tbody', {}, kinds.map((kind) => h('tr', {}, h('td', {}, kind.kind), h('td', { class: 'n' + (kind.ageSeconds > 120 ? ' red' : '') }, span(kind.ageSeconds) + ' ago'))))))) : null,
       h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Linked in')), Object.entries(health.plugins || {}).map(([kind, names]) => [h('h3', { class: 'soft' }, kind), h('p', { class: 'chips' }, names.map((name) => h('span', {}, name)))]).flat())));

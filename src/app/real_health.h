@@ -1,0 +1,39 @@
+// RealHealth: what the health page says of a process on a real cluster, beside what it says of every
+// one: who leads, how old the view of each kind is, what the API server refused, how long we may
+// show it our certificate.
+//
+// Look() on the decision thread, now and then: what only that one may read. Write() on any.
+
+#pragma once
+
+#include <string>
+
+#include "base/mutex.h"
+#include "host/api_server.h"
+#include "host/health_check.h"
+#include "report/json_out.h"
+
+namespace coppice::app {
+
+class RealHealth {
+ public:
+  struct Parts {
+    host::HealthCheck& health;
+    host::ApiServer& server;
+    const Clock& clock;
+    std::string identity;
+    bool dry_run = false;
+  };
+  explicit RealHealth(Parts parts) : parts_(std::move(parts)) {}
+
+  void Look();
+  void Write(report::JsonOut& out) const;
+
+ private:
+  const Parts parts_;
+  mutable Mutex mutex_;
+  std::string leader_ COPPICE_GUARDED_BY(mutex_);
+  std::string certificate_ COPPICE_GUARDED_BY(mutex_);  // PEM
+};
+
+}  // namespace coppice::app
