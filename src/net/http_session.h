@@ -72,6 +72,38 @@ inline bool HostIsClear(const http::request<http::string_body>& request) {
   return hosts == 1 && host.find_first_of(" \t/\\@?#,") == std::string_view::npos;
 }
 
+// All of a request but its body and who sent it.
+inline Result<ServerRequest> HeadOf(const http::request<http::string_body>& from) {
+  if (!HostIsClear(from)) return InvalidArgument("a request needs one Host, and a proper one");
+  const Target target = TRY(ParseTarget(from.target()));
+  ServerRequest request;
+  request.method = from.method_string();
+  request.path = target.path;
+  request.query = target.query;
+  for (const auto& field : from) {
+    request.headers.emplace_back(Lower(std::string_view(field.name_string())), field.value());
+  }
+  return request;
+}
+
+inline void SetLimits(const HttpServerOptions& options, Parser& parser) {
+  parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
+  parser.body_limit(options.max_body_bytes);
+}
+
+// Feeds the parser with what there is; whether it wants more.
+inline bool Feed(const HttpServerOptions& options, Parser& parser, std::string& unread,
+                 error_code& problem) {
+  if (unread.empty()) return true;
+  unread.erase(0, parser.put(asio::buffer(unread), problem));
+  if (problem != http::error::need_more) return unread.empty();
+  problem = {};
+  // The parser bounds headers and bodies; this bounds what it overlooks, as endless chunk
+  // extensions.
+  if (unread.size() > options.max_header_bytes + (64 << 10)) problem = http::error::buffer_overflow;
+  return true;
+}
+
 class Session final : public std::enable_shared_from_this<Session> {
  public:
   Session(Shared& shared, std::unique_ptr<Wire> wire, std::string peer)
@@ -140,13 +172,13 @@ class Session final : public std::enable_shared_from_this<Session> {
       if (nothing) co_return co_await Refuse(StatusOfProblem(nothing), nothing.message());
     }
     Parser parser;
-    parser.header_limit(static_cast<uint32_t>(shared_.options.max_header_bytes));
-    parser.body_limit(shared_.options.max_body_bytes);
+    SetLimits(shared_.options, parser);
     Limit(shared_.options.header_timeout);
     error_code problem = co_await ReadHeader(parser);
     if (problem) co_return co_await Refuse(StatusOfProblem(problem), problem.message());
     Result<ServerRequest> request = HeadOf(parser.get());
     if (!request.ok()) co_return co_await Refuse(400, request.status().message());
+    request->peer = peer_;
     Limit(shared_.options.body_timeout);
     problem = co_await ReadBody(parser);
     if (problem) co_return co_await Refuse(StatusOfProblem(problem), problem.message());
@@ -163,24 +195,10 @@ class Session final : public std::enable_shared_from_this<Session> {
     co_return error_code();
   }
 
-  // Feeds the parser with what there is; whether it wants more.
-  bool Feed(Parser& parser, error_code& problem) {
-    if (unread_.empty()) return true;
-    unread_.erase(0, parser.put(asio::buffer(unread_), problem));
-    if (problem != http::error::need_more) return unread_.empty();
-    problem = {};
-    // The parser bounds headers and bodies; this bounds what it overlooks, as endless chunk
-    // extensions.
-    if (unread_.size() > shared_.options.max_header_bytes + (64 << 10)) {
-      problem = http::error::buffer_overflow;
-    }
-    return true;
-  }
-
   asio::awaitable<error_code> ReadHeader(Parser& parser) {
     for (;;) {
       error_code problem;
-      const bool wants_more = Feed(parser, problem);
+      const bool wants_more = Feed(shared_.options, parser, unread_, problem);
       if (problem || parser.is_header_done()) co_return problem;
       if (wants_more) problem = co_await ReadMore();
       if (problem) co_return problem;
@@ -195,26 +213,12 @@ class Session final : public std::enable_shared_from_this<Session> {
     parser.eager(true);
     while (!parser.is_done()) {
       error_code problem;
-      const bool wants_more = Feed(parser, problem);
+      const bool wants_more = Feed(shared_.options, parser, unread_, problem);
       if (problem || parser.is_done()) co_return problem;
       if (wants_more) problem = co_await ReadMore();
       if (problem) co_return problem;
     }
     co_return error_code();
-  }
-
-  Result<ServerRequest> HeadOf(const http::request<http::string_body>& from) const {
-    if (!HostIsClear(from)) return InvalidArgument("a request needs one Host, and a proper one");
-    const Target target = TRY(ParseTarget(from.target()));
-    ServerRequest request;
-    request.method = from.method_string();
-    request.path = target.path;
-    request.query = target.query;
-    for (const auto& field : from) {
-      request.headers.emplace_back(Lower(std::string_view(field.name_string())), field.value());
-    }
-    request.peer = peer_;
-    return request;
   }
 
   asio::awaitable<bool> Answer(const ServerRequest& request,

@@ -94,6 +94,7 @@ await each([
     await until(async () => (await text('main h1')) === name, 'the heading');
     const body = await text('main');
     check(why.now.goesAt ? /goes in/.test(body) : body.includes(why.stays.text), body);
+    await sound('Why of a node');
   }],
   ['a decision shows what was compared', async () => {
     const list = (await (await page.request.get(url + '/api/v1/decisions?limit=1000')).json()).decisions;
@@ -103,6 +104,19 @@ await each([
     await until(async () => (await text('main h1')) === bought.title, 'the heading');
     check((await text('main')).includes('What was compared'), 'no table');
     check((await page.locator('tr.won').count()) === 1, 'no winner');
+    await sound('Why of a decision');
+    const other = list.find((d) => d.kind === 'down') || list.find((d) => d.kind === 'waits');
+    if (other) {
+      await page.goto(url + '/#/why/decision/' + other.id);
+      await until(async () => (await text('main h1')) === other.title, 'the heading');
+      await sound('Why of a decision, ' + other.kind);
+    }
+  }],
+  ["a group's why has its size, whom it refuses and what was decided", async () => {
+    const name = Object.keys((await state()).rows)[0];
+    await page.goto(url + '/#/why/group/' + encodeURIComponent(name));
+    await until(async () => (await text('main h1')) === name, 'the heading');
+    await sound('Why of a group');
   }],
   ['a what-if is answered as a difference', async () => {
     await page.goto(url + '/#/what-if');

@@ -4,6 +4,8 @@
 //
 //   web_crowd NODES PODS LOOKS_PER_SECOND SECONDS_PER_LOOK
 //   web_crowd --bench NODES STREAMS
+//   web_crowd --day NODES               what a day of it takes in memory, a look every 30 s
+//   web_crowd --gangs                   a few nodes, and what a batch scheduler reports: queues, gangs that wait, an extender
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -80,6 +82,48 @@ class Crowd {
   std::mt19937_64 random_{1};
 };
 
+// Two gangs that wait, one of them for machines that are bought, in one of two queues.
+std::shared_ptr<const report::SessionReport> Gangs(TimePoint now) {
+  using State = report::WaitingGang::State;
+  auto session = std::make_shared<report::SessionReport>();
+  session->began = now;
+  session->took = std::chrono::milliseconds(7);
+  session->queues = {{.name = "default", .state = "Open", .weight = 1},
+                     {.name = "research",
+                      .state = "Open",
+                      .weight = 3,
+                      .share = 0.75,
+                      .amounts = {{.resource = "cpu", .held = 24'000, .deserved = 32'000},
+                                  {.resource = "memory", .held = 64e9, .deserved = 128e9}}}};
+  session->waiting = {{.job = "ml/train",
+                       .queue = "research",
+                       .admitted = true,
+                       .min_available = 8,
+                       .placed = 5,
+                       .pods = 3,
+                       .why = "3 Insufficient nvidia.com/gpu"},
+                      {.job = "ml/big",
+                       .queue = "research",
+                       .min_available = 64,
+                       .pods = 64,
+                       .why = "64 Insufficient cpu"}};
+  session->gangs = {
+      {.gang = "ml/train",
+       .with_room = 5,
+       .state = State::kOrdered,
+       .lots = {{.seller = "node groups", .source = "gpu", .machines = 2, .claimed = 1}},
+       .price_per_hour = 7.5,
+       .coming = 2,
+       .why = "machines were bought for it and are on their way"},
+      {.gang = "ml/big",
+       .state = State::kRefused,
+       .refusals = {"node groups: general would have to grow to 40, its maximum is 20"},
+       .why = "no seller has all that it lacks"}};
+  session->outside = {
+      {.name = "http://quota.example/v1", .state = "open", .text = "no answer in 1 s"}};
+  return session;
+}
+
 int Stream(uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -145,6 +189,24 @@ void Bench(Board& board, uint16_t port, int nodes, int streams) {
   for (const int fd : open) close(fd);
 }
 
+void Day(Board& board, int nodes) {
+  Crowd crowd(nodes, nodes * 10);
+  TimePoint now{std::chrono::seconds(1'767'592'800)};
+  constexpr std::chrono::seconds kStep(30);
+  const int looks = static_cast<int>(std::chrono::hours(24) / kStep);
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < looks; ++i, now += kStep) {
+    board.Post(crowd.Look(now));
+    board.Flush();
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  report::JsonOut out;
+  out.Open('{');
+  board.story().WriteHealth(out);
+  std::printf("%d looks at %d nodes and %d pods in %.1f s; %s\n", looks, nodes, nodes * 10,
+              took.count(), out.Close('}').Take().c_str());
+}
+
 int Main(int argc, char** argv) {
   SystemClock clock;
   Board board;
@@ -158,16 +220,26 @@ int Main(int argc, char** argv) {
     Bench(board, (*server)->port(), std::atoi(argv[2]), std::atoi(argv[3]));
     return 0;
   }
-  if (argc != 5) return 2;
+  if (argc == 3 && std::strcmp(argv[1], "--day") == 0) {
+    Day(board, std::atoi(argv[2]));
+    return 0;
+  }
+  const bool gangs = argc == 2 && std::strcmp(argv[1], "--gangs") == 0;
+  if (argc != 5 && !gangs) return 2;
+  const int nodes = gangs ? 12 : std::atoi(argv[1]);
+  const int pods = gangs ? 60 : std::atoi(argv[2]);
+  const int looks = gangs ? 4 : std::max(1, std::atoi(argv[3]));
+  const std::chrono::seconds step(gangs ? 1 : std::atoi(argv[4]));
   std::printf("Dashboard: http://127.0.0.1:%d/\n", (*server)->port());
   std::fflush(stdout);
-  Crowd crowd(std::atoi(argv[1]), std::atoi(argv[2]));
+  Crowd crowd(nodes, pods);
   TimePoint now{std::chrono::seconds(1'767'592'800)};
   for (;;) {
-    now += std::chrono::seconds(std::atoi(argv[4]));
+    now += step;
+    if (gangs) board.Post(Gangs(now));
     board.Post(crowd.Look(now));
     pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    if (poll(&input, 1, 1000 / std::max(1, std::atoi(argv[3]))) > 0) return 0;
+    if (poll(&input, 1, 1000 / looks) > 0) return 0;
   }
 }
 

@@ -13,9 +13,26 @@ async function open(args) {
   return { server, url, page, client };
 }
 
+// What an event stream brings, counted until the function that this gives is called.
+function listen(url) {
+  const stop = new AbortController();
+  const began = Date.now();
+  let bytes = 0;
+  let deltas = 0;
+  const reading = (async () => {
+    const answer = await fetch(url, { signal: stop.signal });
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of answer.body) { bytes += chunk.length; deltas += (decoder.decode(chunk, { stream: true }).match(/^event: delta/gm) || []).length; }
+    } catch { /* stopped */ }
+  })();
+  return async () => { const seconds = (Date.now() - began) / 1000; stop.abort(); await reading; return { bytes, deltas, seconds }; };
+}
+
 await each([
   ['2,000 nodes and 20,000 pods stay smooth', async () => {
     const { server, url, page } = await open(['2000', '20000', '4', '1']);
+    const stream = listen(url + '/api/v1/events?since=' + (await (await page.request.get(url + '/api/v1/state')).json()).seq);
     const frames = await page.evaluate(() => new Promise((done) => {
       const times = [];
       let last = performance.now();
@@ -26,6 +43,10 @@ await each([
     frames.sort((a, b) => a - b);
     const at = (share) => frames[Math.floor(frames.length * share)];
     const whole = (await (await page.request.get(url + '/api/v1/state')).body()).length;
+    const { bytes, deltas, seconds } = await stream();
+    console.log(`      the stream: ${deltas} deltas in ${seconds.toFixed(1)} s, ${Math.round(bytes / deltas / 100) / 10} kB each, ${Math.round(bytes / seconds / 1000)} kB a second`);
+    check(deltas >= 3 * seconds, 'deltas are missing');
+    check(bytes / deltas < whole / 10, 'a delta is a tenth of the state or more, where a twentieth of the nodes has changed');
     console.log(`      ${frames.length} frames in 8 s: median ${at(0.5).toFixed(1)} ms, 95% ${at(0.95).toFixed(1)} ms, worst ${frames.at(-1).toFixed(1)} ms; the state has ${Math.round(whole / 1000)} kB`);
     check(at(0.5) < 34, 'half of the frames take more than 34 ms');
     check(at(0.95) < 150, 'one frame in twenty takes more than 150 ms');

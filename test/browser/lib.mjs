@@ -21,9 +21,9 @@ export function start(command, args) {
   return { url, stop };
 }
 
-export async function browse() {
+export async function browse(more = []) {
   const { chromium } = load('playwright-core');
-  return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--enable-precise-memory-info', '--js-flags=--expose-gc'] });
+  return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--enable-precise-memory-info', '--js-flags=--expose-gc', ...more] });
 }
 
 export function check(what, message) {
