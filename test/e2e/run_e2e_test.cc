@@ -127,6 +127,19 @@ class RunE2eTest : public testing::Test {
     return running;
   }
 
+  // A page of its dashboard; null while it does not answer.
+  ServedJson Ask(Child& child, const std::string& page) {
+    const auto line = child.WaitForLine("dashboard");
+    const size_t begin = line ? line->find("http://") : std::string::npos;
+    if (begin == std::string::npos) return {};
+    const size_t end = line->find_first_of("\" ", begin);
+    const auto client = MUST(net::MakeHttpClient({.proxy = ""}, clock_));
+    const auto answer =
+        client->Send({.method = "GET", .url = line->substr(begin, end - begin) + "api/v1/" + page},
+                     Deadline::In(clock_, std::chrono::seconds(5)));
+    return answer.ok() ? ServedJson::parse(answer->body, nullptr, false) : ServedJson();
+  }
+
   ServedJson StatusMap() {
     return api_.Get("/api/v1/configmaps", "cluster-autoscaler-status", "kube-system");
   }
@@ -296,6 +309,61 @@ TEST_F(RunE2eTest, AnotherTakesOverWhenTheLeaderIsKilled) {
     return Running(6) == 6;
   })) << second->output();
   EXPECT_EQ(cloud_->peak(), 2u) << "nobody bought twice\n" << second->output();
+}
+
+TEST_F(RunE2eTest, TheHealthPageSaysWhoLeadsWhatTheServerRefusesAndHowOldTheViewIs) {
+  api_.Refuse({.method = "POST",
+               .path = "/api/v1/namespaces/kube-system/configmaps",
+               .status = 403,
+               .body = R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":403,)"
+                       R"("reason":"Forbidden","message":"not for you"})",
+               .times = 1'000});
+  const auto first = Start("first", {"--web-address=127.0.0.1:0"});
+  ASSERT_TRUE(first->WaitForLine("the view of the cluster is complete").has_value());
+  const auto second = Start("second", {"--web-address=127.0.0.1:0"});
+  ASSERT_TRUE(second->WaitForLine("waiting for the lease").has_value());
+  ServedJson health;
+  ASSERT_TRUE(Until([&] {
+    health = Ask(*first, "health");
+    return !health["apiFailures"].empty() && health["leads"] == true;
+  })) << health.dump(1);
+  EXPECT_EQ(health["leader"], "first");
+  EXPECT_EQ(health["identity"], "first");
+  EXPECT_EQ(health["apiFailures"][0]["status"], 403);
+  EXPECT_THAT(health["apiFailures"][0]["why"].get<std::string>(), HasSubstr("not for you"));
+  EXPECT_THAT(health["errors"].dump(), HasSubstr("coppice_api_request_failures_total"));
+  std::map<std::string, double> ages;
+  for (const ServedJson& kind : health["kinds"]) ages[kind["kind"]] = kind["ageSeconds"];
+  ASSERT_TRUE(ages.contains("Pod") && ages.contains("Node")) << health["kinds"].dump();
+  EXPECT_LT(ages["Pod"], 60);
+  ASSERT_TRUE(Until([&] { return Ask(*second, "health")["leader"] == "first"; }))
+      << Ask(*second, "health").dump(1);
+  EXPECT_EQ(Ask(*second, "health")["leads"], false);
+}
+
+// Without node groups there is something to see, too.
+TEST_F(RunE2eTest, TheDashboardOfABatchSchedulerAloneShowsNodesAndQueues) {
+  for (const auto& [path, kind] : std::map<std::string, std::string>{
+           {"/apis/scheduling.volcano.sh/v1beta1/podgroups", "PodGroup"},
+           {"/apis/scheduling.volcano.sh/v1beta1/queues", "Queue"},
+           {"/apis/scheduling.k8s.io/v1/priorityclasses", "PriorityClass"},
+           {"/api/v1/resourcequotas", "ResourceQuota"}}) {
+    api_.Put(path, kind, "default", ServedJson::object(), kind == "Queue" ? "" : "x");
+    if (kind != "Queue") api_.Delete(path, "default", "x");
+  }
+  api_.Put(kNodes, "Node", "n1",
+           {{"status", {{"allocatable", {{"cpu", "4"}, {"memory", "8Gi"}, {"pods", "10"}}}}}});
+  const std::map<std::string, std::string> environment = {{"COPPICE_LEASE_IDENTITY", "a"}};
+  Child alone({COPPICE_BINARY, "run", "--batch", "--kubeconfig=" + dir_.At("kubeconfig"),
+               "--address=127.0.0.1:0", "--web-address=127.0.0.1:0", "--logtostderr=true", "--v=4"},
+              environment);
+  ServedJson state;
+  EXPECT_TRUE(Until([&] {
+    state = Ask(alone, "state");
+    return state.is_object() && state.contains("nodes") && state["nodes"].contains("n1") &&
+           state.contains("queues") && state["queues"].contains("default");
+  })) << state.dump(1)
+      << alone.output();
 }
 
 // Every method takes five seconds, and three nodes are not the provider's, so that it has to be
