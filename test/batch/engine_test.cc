@@ -86,6 +86,30 @@ TEST(BatchEngine, AReportSaysWhatQueuesDeserveAndHold) {
   EXPECT_EQ(queues[1].share, -1) << "nobody has worked out a share of a queue without jobs";
 }
 
+TEST(BatchEngine, AReportSaysSoOfQueuesWithACapacityToo) {
+  BatchCluster cluster;
+  cluster.Create({"scheduling.volcano.sh/v1beta1", "queues", "", "default"},
+                 R"({"kind":"Queue","spec":{"weight":1,"deserved":{"cpu":"8"},)"
+                 R"("capability":{"cpu":"16"}},"status":{"state":"Open"}})");
+  cluster.Node("a", "8");
+  cluster.Gang("gang", 2, "2");
+  cluster.Gang("late", 4, "2");
+  std::string conf(kPlain);
+  conf.replace(conf.find("proportion"), std::string_view("proportion").size(), "capacity");
+  cluster.Start(conf);
+  cluster.Run(3s);
+  const std::vector<report::SessionReport::Queue>& queues = cluster.reports.back()->queues;
+  const auto queue = std::ranges::find(queues, "default", &report::SessionReport::Queue::name);
+  ASSERT_NE(queue, queues.end());
+  const auto cpu =
+      std::ranges::find(queue->amounts, "cpu", &report::SessionReport::Amount::resource);
+  ASSERT_NE(cpu, queue->amounts.end());
+  EXPECT_EQ(cpu->held, 4000);
+  EXPECT_EQ(cpu->deserved, 8000);
+  EXPECT_EQ(cpu->most, 16000);
+  EXPECT_DOUBLE_EQ(queue->share, 0.5);
+}
+
 TEST(BatchEngine, AGangThatDoesNotFitStartsNobodyAndIsHandedToWhoeverBuys) {
   struct Keeps final : batch::WaitingJobs {
     void SessionEnded(const std::vector<batch::WaitingJob>& jobs, TimePoint) override {
