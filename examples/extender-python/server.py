@@ -9,6 +9,8 @@ import argparse
 import json
 import ssl
 import sys
+import urllib.error
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -52,8 +54,53 @@ def evictable(body):
     return {"status": 1, "victims": victims}  # 0 would abstain
 
 
+class World:
+    """What openings have shown. With `extender.delta` all but the first show only what has changed."""
+
+    def __init__(self):
+        self.session = None
+        self.kinds = {"Jobs": {}, "Nodes": {}, "Queues": {}, "NamespaceInfo": {}}
+
+    def open(self, body):
+        if body.get("Base") is None:
+            self.kinds = {kind: {} for kind in self.kinds}
+        elif body["Base"] != self.session:
+            return {"resend": True}  # we have been away, and want all of it
+        for kind, objects in self.kinds.items():
+            for name in body.get("Gone", {}).get(kind, []):
+                objects.pop(name, None)
+            objects.update(body.get(kind) or {})
+        self.session = body.get("Session")
+        return {}
+
+
+WORLD = World()
+API_SERVER = None  # --api-server
+
+
+def bind(body):
+    """Puts the pod on the node that the scheduler has chosen. An error is a no; the pod is placed again later."""
+    if not API_SERVER:
+        return {"Error": "this server was given no --api-server to bind with"}
+    path = "/api/v1/namespaces/%s/pods/%s/binding" % (body["PodNamespace"], body["PodName"])
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": body["PodName"], "uid": body["PodUID"], "annotations": body.get("Annotations", {})},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": body["Node"]},
+    }
+    request = urllib.request.Request(
+        API_SERVER + path, json.dumps(binding).encode(), {"Content-Type": "application/json"}
+    )
+    try:
+        urllib.request.urlopen(request, timeout=10).close()
+    except (urllib.error.URLError, OSError) as error:
+        return {"Error": str(error)}
+    return {"Error": ""}
+
+
 RULES = {
-    "onSessionOpen": lambda body: {},  # all jobs, nodes and queues: a place to build an index
+    "onSessionOpen": WORLD.open,  # all jobs, nodes and queues: a place to build an index
     "onSessionClose": lambda body: {},
     "predicate": predicate,
     "batchPredicate": batch_predicate,
@@ -66,6 +113,7 @@ RULES = {
     "jobReady": lambda body: {"status": True},
     "allocateFunc": lambda body: {"errorMessage": ""},  # a text undoes the placement
     "deallocateFunc": lambda body: {"errorMessage": ""},
+    "bind": bind,
 }
 
 
@@ -111,8 +159,11 @@ def main():
     parser.add_argument("--key", help="PEM file")
     parser.add_argument("--client-ca", help="PEM file: only clients that it has signed")
     parser.add_argument("--token-file", help="only callers with this bearer token")
+    parser.add_argument("--api-server", help="where `bind` binds, without credentials: http://127.0.0.1:8001 of kubectl proxy")
     parser.add_argument("-v", "--verbose", action="store_true", help="a line per request")
     options = parser.parse_args()
+    global API_SERVER
+    API_SERVER = options.api_server
     host, port = options.listen.rsplit(":", 1)
     if options.token_file:
         with open(options.token_file, encoding="utf-8") as file:

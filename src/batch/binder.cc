@@ -4,6 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include "base/on_worker.h"
+#include "batch/bind_delegate.h"
+
 namespace coppice::batch {
 namespace {
 
@@ -11,6 +14,8 @@ constexpr std::string_view kBatchEngine = "batch";
 // Upstream's rate limiter, and a minute where that has a thousand seconds.
 constexpr BackoffOptions kBindAgain{.first = std::chrono::milliseconds(5),
                                     .longest = std::chrono::seconds(10)};
+// So long a delegate has time until the API server shows what it has done.
+constexpr Duration kDelegateLimit = std::chrono::seconds(30);
 constexpr Duration kFirstPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::minutes(1);
 
@@ -88,6 +93,10 @@ coppice::Task<Status> Binder::Bind(cluster::PodPtr pod, Outcome::Bind bind) {
   const Turnstile::Inside inside = co_await doors_.Enter();
   const Status volumes = co_await parts_.volumes.Bind(pod, bind.node);
   if (!volumes.ok()) co_return volumes.Context("binding volumes");
+  if (bind.delegate != nullptr) {
+    const std::optional<Status> done = co_await ByDelegate(pod, bind);
+    if (done) co_return *done;
+  }
   Backoff pause(kBindAgain, parts_.rng);
   const cluster::PodName name{bind.pod.namespace_, bind.pod.name, bind.pod.uid};
   while (true) {
@@ -99,6 +108,45 @@ coppice::Task<Status> Binder::Bind(cluster::PodPtr pod, Outcome::Bind bind) {
                                                   {"error", status}});
     co_await parts_.executor.Sleep(pause.Next());
     // Gone meanwhile: its name may be somebody else's by now.
+    if (!IsThere(*pod)) co_return NotFound("the pod is gone");
+  }
+}
+
+// What the delegate says is held against the API server: an answer may be lost after the pod was
+// bound, or come before. The binding by the scheduler itself goes to the same node, so that it does
+// no harm if the delegate's happened after all.
+coppice::Task<std::optional<Status>> Binder::ByDelegate(cluster::PodPtr pod, Outcome::Bind bind) {
+  const Clock& clock = parts_.executor.clock();
+  const TimePoint until = Later(clock.Now(), kDelegateLimit);
+  const cluster::PodName name{bind.pod.namespace_, bind.pod.name, bind.pod.uid};
+  Backoff pause(kBindAgain, parts_.rng);
+  Status said = Unavailable("not asked yet");
+  while (true) {
+    if (!said.ok()) {
+      const std::function<void()> ask = [&] { said = bind.delegate->Bind(bind); };
+      if (parts_.workers != nullptr) {
+        const Status taken = co_await OnWorker(*parts_.workers, parts_.executor, ask);
+        if (!taken.ok()) said = taken;
+      } else {
+        ask();
+      }
+      if (said.code() == Code::kFailedPrecondition) co_return said.Context(bind.delegate->name());
+      if (!said.ok() && bind.delegate->ignorable()) co_return std::nullopt;
+    }
+    const auto where = co_await parts_.writer.WhereIs(name);
+    if (where.ok()) {
+      if (!where->has_value()) co_return NotFound("the pod is gone");
+      if (**where == bind.node) co_return Status::Ok();
+      if (!(*where)->empty())
+        co_return Status(Code::kAborted, bind.delegate->name() + " has put it on node " + **where);
+      if (clock.Now() >= until) {
+        co_return said.ok()
+            ? FailedPrecondition(bind.delegate->name() +
+                                 " says that it has bound the pod, and it is on no node")
+            : said.Context(bind.delegate->name());
+      }
+    }
+    co_await parts_.executor.Sleep(pause.Next());
     if (!IsThere(*pod)) co_return NotFound("the pod is gone");
   }
 }

@@ -13,12 +13,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
 #include "base/backoff.h"
 #include "base/executor.h"
 #include "base/log.h"
+#include "base/pool.h"
 #include "batch/outcome.h"
 #include "batch/turnstile.h"
 #include "batch/volumes.h"
@@ -37,6 +39,7 @@ class Binder {
     Rng& rng;
     const Log& log;
     Volumes& volumes;
+    Workers* workers = nullptr;  // who wait for delegates; null: the decision thread does
     // A binding ended: how, and how long it took.
     std::function<void(const cluster::PodPtr& pod, const Status& status, Duration took)> ended;
   };
@@ -71,6 +74,8 @@ class Binder {
 
   coppice::Task<void> Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoint began);
   coppice::Task<Status> Bind(cluster::PodPtr pod, Outcome::Bind bind);
+  // By the delegate; nothing: it could not be had, and need not be.
+  coppice::Task<std::optional<Status>> ByDelegate(cluster::PodPtr pod, Outcome::Bind bind);
   void Show(Assumed& assumed, const cluster::PodPtr& pod);
   // True if it is over.
   bool SettleOne(Assumed& assumed, TimePoint now);

@@ -45,6 +45,7 @@ Engine::Engine(Parts parts)
       volumes_({parts_.world, parts_.writer, parts_.executor, parts_.options.volume_limit}),
       statuses_({parts_.world, own_, parts_.writer, parts_.executor, parts_.log}),
       binder_({parts_.world, own_, parts_.writer, parts_.executor, parts_.rng, parts_.log, volumes_,
+               parts_.workers,
                [this](const cluster::PodPtr& pod, const Status& status, Duration took) {
                  BindingEnded(pod, status, took);
                }}),
@@ -174,6 +175,7 @@ Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input, bool tell_q
   ran.waiting = WaitingIn(**session);
   if (tell_queues) {
     News news = (*session)->GatherNews();
+    if (parts_.metrics != nullptr) parts_.metrics->Heard(news);
     ran.queues = QueuesOf((*session)->queues(), news);
     ran.outside = std::move(news.outside);
   }

@@ -20,8 +20,18 @@ struct News {
     double share = 0;
     Resource deserved;
     Resource allocated;
+    Resource request = {};
+    Resource inqueue = {};          // of jobs that were let in and do not hold it yet
+    Resource real_capability = {};  // for others have guarantees
+    bool overused = false;
+  };
+  struct OfJob {
+    std::string namespace_;
+    std::string name;
+    double share = 0;  // of the cluster
   };
   std::vector<Share> shares;  // of a queue that is told of twice the last counts
+  std::vector<OfJob> jobs;
   std::vector<report::SessionReport::Outside> outside;
 };
 

@@ -15,6 +15,8 @@
 
 namespace coppice::batch {
 
+class BindDelegate;
+
 struct Outcome {
   struct PodRef {
     std::string namespace_;
@@ -26,6 +28,7 @@ struct Outcome {
     PodRef pod;
     std::string node;
     std::map<std::string, std::string> annotations = {};  // go to the pod in the same write
+    std::shared_ptr<const BindDelegate> delegate = {};    // null: the scheduler binds
   };
   struct Eviction {
     PodRef pod;

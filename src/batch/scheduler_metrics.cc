@@ -1,5 +1,6 @@
 #include "batch/scheduler_metrics.h"
 
+#include <array>
 #include <cmath>
 
 #include "batch/resource.h"
@@ -20,7 +21,24 @@ double InMilliseconds(Duration took) {
   return std::chrono::duration<double, std::milli>(took).count();
 }
 
-constexpr std::string_view kAllocatedHelp = "What pods of the queue hold";
+std::string_view HelpOf(std::string_view queue_metric) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kHelp{{
+      {"allocated", "What pods of the queue hold"},
+      {"request", "What the queue's jobs ask for"},
+      {"deserved", "What the queue has a claim to"},
+      {"capacity", "What the queue may use at most"},
+      {"real_capacity", "What the queue can use at most, for others have guarantees"},
+      {"inqueue", "What jobs of the queue that were let in do not hold yet"},
+      {"share", "What the queue holds of what it has a claim to"},
+      {"overused", "1 if the queue holds all that it has a claim to"},
+      {"weight", "The queue's weight"},
+  }};
+  queue_metric.remove_prefix(std::string_view("volcano_queue_").size());
+  for (const auto& [name, help] : kHelp) {
+    if (queue_metric.starts_with(name)) return help;
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -98,42 +116,121 @@ void SchedulerMetrics::Jobs(const std::vector<WaitingJob>& waiting) {
       .Set(static_cast<double>(waiting_jobs_.size()));
 }
 
-void SchedulerMetrics::Amounts(const std::string& what, const std::string& queue,
-                               const model::ResourceList& amounts) {
-  const std::string name = "volcano_queue_" + what;
-  const Resource resource = Resource::From(amounts);
-  const MetricLabels labels = {{"queue_name", queue}};
-  metrics_.GetGauge(name + "_milli_cpu", kAllocatedHelp, labels).Set(resource.cpu);
-  metrics_.GetGauge(name + "_memory_bytes", kAllocatedHelp, labels).Set(resource.memory);
-  for (const auto& [resource_name, amount] : amounts) {
-    if (resource_name == "cpu" || resource_name == "memory") continue;
-    metrics_
-        .GetGauge(name + "_scalar_resources", kAllocatedHelp,
-                  {{"queue_name", queue}, {"resource", resource_name}})
-        .Set(resource.Get(InternScalar(resource_name)));
+// Upstream's label has the name alone: of two jobs of one name in a namespace there is one.
+void SchedulerMetrics::Shares(const std::vector<News::OfJob>& jobs) {
+  constexpr std::string_view kShare = "volcano_job_share";
+  const auto labels = [](const auto& key) {
+    return MetricLabels{{"job_ns", key.first}, {"job_id", key.second}};
+  };
+  std::map<std::pair<std::string, std::string>, double> now;
+  for (const News::OfJob& job : jobs) now[{job.namespace_, job.name}] = job.share;
+  for (const auto& [key, share] : now) {
+    const auto before = job_shares_.find(key);
+    if (before != job_shares_.end() && before->second == share) continue;
+    metrics_.GetGauge(kShare, "The job's dominant share of the cluster", labels(key)).Set(share);
+  }
+  for (const auto& [key, share] : job_shares_) {
+    if (!now.contains(key)) metrics_.RemoveGauge(kShare, labels(key));
+  }
+  job_shares_ = std::move(now);
+}
+
+void SchedulerMetrics::Breakers(const std::vector<report::SessionReport::Outside>& outside) {
+  constexpr std::string_view kBreaker = "coppice_batch_extender_breaker";
+  constexpr std::string_view kStates[] = {"closed", "trying", "open"};
+  const auto labels = [](const std::string& url, std::string_view state) {
+    return MetricLabels{{"extender", url}, {"state", std::string(state)}};
+  };
+  std::set<std::string> now;
+  for (const auto& extender : outside) {
+    now.insert(extender.name);
+    for (const std::string_view state : kStates) {
+      metrics_
+          .GetGauge(kBreaker, "1 for the state in which the extender's breaker is",
+                    labels(extender.name, state))
+          .Set(state == extender.state ? 1 : 0);
+    }
+  }
+  for (const std::string& url : extenders_) {
+    if (now.contains(url)) continue;
+    for (const std::string_view state : kStates) metrics_.RemoveGauge(kBreaker, labels(url, state));
+  }
+  extenders_ = std::move(now);
+}
+
+void SchedulerMetrics::Heard(const News& news) {
+  worked_out_.clear();
+  for (const News::Share& share : news.shares) {
+    worked_out_[share.queue->name] = {share.share,   share.deserved, share.allocated,
+                                      share.request, share.inqueue,  share.real_capability,
+                                      share.overused};
+  }
+  Shares(news.jobs);
+  Breakers(news.outside);
+}
+
+SchedulerMetrics::QueueSeries SchedulerMetrics::SeriesOf(const ShownQueue& shown) {
+  QueueSeries series;
+  const auto amounts = [&](std::string_view what, const Resource& resource) {
+    const std::string name = "volcano_queue_" + std::string(what);
+    series[{name + "_milli_cpu", ""}] = resource.cpu;
+    series[{name + "_memory_bytes", ""}] = resource.memory;
+    for (const Resource::Scalar& scalar : resource.scalars())
+      series[{name + "_scalar_resources", ScalarName(scalar.key)}] = scalar.value;
+  };
+  amounts("allocated", shown.worked_out ? shown.worked_out->allocated : shown.allocated);
+  if (shown.worked_out) {
+    amounts("deserved", shown.worked_out->deserved);
+    amounts("request", shown.worked_out->request);
+    amounts("inqueue", shown.worked_out->inqueue);
+    amounts("real_capacity", shown.worked_out->real_capability);
+    series[{"volcano_queue_share", ""}] = shown.worked_out->share;
+    series[{"volcano_queue_overused", ""}] = shown.worked_out->overused ? 1 : 0;
+  } else if (shown.deserved) {
+    amounts("deserved", *shown.deserved);
+  }
+  if (shown.capacity) amounts("capacity", *shown.capacity);
+  series[{"volcano_queue_weight", ""}] = shown.weight;
+  return series;
+}
+
+void SchedulerMetrics::Show(const std::string& queue, const QueueSeries& before,
+                            const QueueSeries& now) {
+  const auto labels = [&](const std::string& resource) {
+    MetricLabels all{{"queue_name", queue}};
+    if (!resource.empty()) all["resource"] = resource;
+    return all;
+  };
+  for (const auto& [key, value] : now)
+    metrics_.GetGauge(key.first, HelpOf(key.first), labels(key.second)).Set(value);
+  for (const auto& [key, value] : before) {
+    if (!now.contains(key)) metrics_.RemoveGauge(key.first, labels(key.second));
   }
 }
 
 void SchedulerMetrics::Queues(const cluster::World& world) {
-  std::set<std::string> now;
+  std::map<std::string, KnownQueue> now;
   world.objects<model::Queue>().ForEach([&](const auto& queue) {
     const std::string& name = queue->metadata.name;
-    now.insert(name);
-    Amounts("allocated", name, queue->status.allocated);
-    if (!queue->spec.deserved.empty()) Amounts("deserved", name, queue->spec.deserved);
-    if (!queue->spec.capability.empty()) Amounts("capacity", name, queue->spec.capability);
-    metrics_.GetGauge("volcano_queue_weight", "The queue's weight", {{"queue_name", name}})
-        .Set(queue->spec.weight);
-  });
-  for (const std::string& name : queues_) {
-    if (now.contains(name)) continue;
-    const MetricLabels labels = {{"queue_name", name}};
-    for (const char* what : {"allocated", "deserved", "capacity"}) {
-      metrics_.RemoveGauge("volcano_queue_" + std::string(what) + "_milli_cpu", labels);
-      metrics_.RemoveGauge("volcano_queue_" + std::string(what) + "_memory_bytes", labels);
+    ShownQueue shown{.weight = static_cast<double>(queue->spec.weight)};
+    if (const auto own = worked_out_.find(name); own != worked_out_.end())
+      shown.worked_out = own->second;
+    shown.allocated = Resource::From(queue->status.allocated);
+    if (!queue->spec.deserved.empty()) shown.deserved = Resource::From(queue->spec.deserved);
+    if (!queue->spec.capability.empty()) shown.capacity = Resource::From(queue->spec.capability);
+    KnownQueue& own = now[name];
+    const auto before = queues_.find(name);
+    if (before != queues_.end() && before->second.shown == shown) {
+      own = std::move(before->second);
+      queues_.erase(before);
+      return;
     }
-    metrics_.RemoveGauge("volcano_queue_weight", labels);
-  }
+    own.series = SeriesOf(shown);
+    own.shown = std::move(shown);
+    Show(name, before == queues_.end() ? QueueSeries() : before->second.series, own.series);
+    if (before != queues_.end()) queues_.erase(before);
+  });
+  for (const auto& [name, gone] : queues_) Show(name, gone.series, {});
   queues_ = std::move(now);
 }
 

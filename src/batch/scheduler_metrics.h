@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "batch/news.h"
 #include "batch/outcome.h"
 #include "batch/waiting_jobs.h"
 #include "cluster/world.h"
@@ -31,7 +34,10 @@ class SchedulerMetrics {
 
   void SessionEnded(const Outcome& outcome, const SessionTimes& times,
                     const std::vector<WaitingJob>& waiting);
-  // What queues are and hold, from the World as it is.
+  // What plug-ins have worked out in a session, before that is gone: on its thread, while nobody calls
+  // anything else here but BindingEnded and TaskReached.
+  void Heard(const News& news);
+  // What queues are and hold: as plug-ins have last worked it out, else as the World has it.
   void Queues(const cluster::World& world);
   void BindingEnded(const Status& status, Duration took);
   // From its creation to a stage: Assumed, Bound.
@@ -41,12 +47,42 @@ class SchedulerMetrics {
   void Milliseconds(std::string_view name, std::string_view help, const std::vector<double>& bounds,
                     Duration took, const MetricLabels& labels = {});
   void Jobs(const std::vector<WaitingJob>& waiting);
-  void Amounts(const std::string& what, const std::string& queue,
-               const model::ResourceList& amounts);
+  void Shares(const std::vector<News::OfJob>& jobs);
+  void Breakers(const std::vector<report::SessionReport::Outside>& outside);
+
+  // Of one queue: by metric and resource (none: empty).
+  using QueueSeries = std::map<std::pair<std::string, std::string>, double>;
+  struct WorkedOut {
+    double share = 0;
+    Resource deserved;
+    Resource allocated;
+    Resource request;
+    Resource inqueue;
+    Resource real_capability;
+    bool overused = false;
+    friend bool operator==(const WorkedOut&, const WorkedOut&) = default;
+  };
+  struct ShownQueue {
+    std::optional<WorkedOut> worked_out;
+    Resource allocated;  // as the World has it
+    std::optional<Resource> deserved;
+    std::optional<Resource> capacity;
+    double weight = 0;
+    friend bool operator==(const ShownQueue&, const ShownQueue&) = default;
+  };
+  struct KnownQueue {
+    ShownQueue shown;
+    QueueSeries series;
+  };
+  static QueueSeries SeriesOf(const ShownQueue& shown);
+  void Show(const std::string& queue, const QueueSeries& before, const QueueSeries& now);
 
   Metrics& metrics_;
-  std::set<std::string> waiting_jobs_;  // that have a series
-  std::set<std::string> queues_;
+  std::set<std::string> waiting_jobs_;                                // that have a series
+  std::map<std::pair<std::string, std::string>, double> job_shares_;  // by namespace and name
+  std::set<std::string> extenders_;
+  std::map<std::string, WorkedOut> worked_out_;  // by queue
+  std::map<std::string, KnownQueue> queues_;
 };
 
 }  // namespace coppice::batch

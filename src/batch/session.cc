@@ -200,6 +200,9 @@ Status Session::CommitBind(Task& task) {
        .node = std::string(node->name)});
   if (const auto own = bind_annotations_.find(task.index); own != bind_annotations_.end())
     outcome_.binds.back().annotations = own->second;
+  for (const ChooseDelegate& choose : binders_) {
+    if ((outcome_.binds.back().delegate = choose(task))) break;
+  }
   task.job->SetStatus(task, TaskStatus::kBinding);
   return Status::Ok();
 }

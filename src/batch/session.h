@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "batch/bind_delegate.h"
 #include "batch/combine.h"
 #include "batch/conf.h"
 #include "batch/kube_view.h"
@@ -67,6 +68,13 @@ struct SessionInput {
   std::shared_ptr<const ObjectTexts> texts;  // null: nobody needs whole objects
   std::string uid;                           // of this session; conditions carry it
   TimePoint now;
+};
+
+// How busy a node really is: averages of the last ten minutes, in percent.
+struct NodeUsage {
+  TimePoint taken;
+  double cpu = 0;
+  double memory = 0;
 };
 
 // A namespace that has quotas.
@@ -134,6 +142,10 @@ class Session {
 
   // ---- For plug-ins, while they open.
   void AddEventHandler(EventHandler& handler) { handlers_.push_back(&handler); }
+  // Asked about every task that is bound, in this order, until one does not answer null.
+  using ChooseDelegate = std::function<std::shared_ptr<const BindDelegate>(const Task&)>;
+  void AddBinder(ChooseDelegate choose) { binders_.push_back(std::move(choose)); }
+  void SetUsage(const NodeInfo& node, const NodeUsage& usage) { usages_[node.index] = usage; }
 
   // ---- For plug-ins, later.
   void RecordGroupEvent(const Job& job, std::string_view type, std::string_view reason,
@@ -142,6 +154,10 @@ class Session {
   // The pod gets it together with its node, if this session binds it.
   void AnnotateBinding(const Task& task, std::string key, std::string value) {
     bind_annotations_[task.index][std::move(key)] = std::move(value);
+  }
+  const NodeUsage* UsageOf(const NodeInfo& node) const {  // null: nobody knows
+    const auto found = usages_.find(node.index);
+    return found == usages_.end() ? nullptr : &found->second;
   }
   // Something happened that ends upstream's process: the session ends here, with a reason.
   void Fail(Status why);
@@ -218,6 +234,8 @@ class Session {
   std::map<std::string, Slots> slots_;
   Combine combine_;
   std::vector<EventHandler*> handlers_;
+  std::vector<ChooseDelegate> binders_;
+  std::unordered_map<uint32_t, NodeUsage> usages_;                           // by NodeInfo::index
   std::map<uint32_t, std::map<std::string, std::string>> bind_annotations_;  // by Task::index
   Outcome outcome_;
 };

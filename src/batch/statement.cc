@@ -21,6 +21,15 @@ void Statement::Evict(Task& task, std::string_view reason) {
   operations_.push_back({Saved::Kind::kEvict, &task, std::string(reason)});
 }
 
+void Statement::Spare(Task& task) {
+  const auto own = std::ranges::find_if(operations_, [&](const Operation& operation) {
+    return operation.task == &task && operation.kind == Saved::Kind::kEvict;
+  });
+  if (own == operations_.end()) return;
+  operations_.erase(own);
+  UnEvict(task);
+}
+
 void Statement::UnEvict(Task& task) {
   // Upstream makes it Running, whatever it was.
   task.job->SetStatus(task, TaskStatus::kRunning);

@@ -24,6 +24,7 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
 
   void Evict(Task& task, std::string_view reason);
+  void Spare(Task& task);  // not evicted after all, whatever was done since
   // The reason why it was undone again: somebody objected.
   Status Pipeline(Task& task, NodeInfo& node, bool eviction_occurred);
   Status Allocate(Task& task, NodeInfo& node);

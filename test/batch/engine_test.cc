@@ -322,5 +322,129 @@ TEST(BatchEngine, TwoQueuesShareByWeightAndTakeBackWhatIsTheirs) {
   ExpectNobodyTwiceAndNothingOverfull(cluster);
 }
 
+// ---- Bindings by somebody else.
+
+// What the delegate of the test does with a binding.
+std::function<Status(const batch::Outcome::Bind&)>& DelegateDoes() {
+  static std::function<Status(const batch::Outcome::Bind&)> does;
+  return does;
+}
+
+class TestDelegate final : public batch::BindDelegate {
+ public:
+  explicit TestDelegate(bool ignorable) : ignorable_(ignorable) {}
+  Status Bind(const batch::Outcome::Bind& bind) const override { return DelegateDoes()(bind); }
+  bool ignorable() const override { return ignorable_; }
+  std::string name() const override { return "the delegate"; }
+
+ private:
+  const bool ignorable_;
+};
+
+class DelegatingPlugin final : public batch::Plugin {
+ public:
+  explicit DelegatingPlugin(const batch::Arguments& arguments) {
+    arguments.Get("ignorable", ignorable_);
+  }
+  Status Open(batch::Session& session, batch::Slots&) override {
+    session.AddBinder([delegate = std::make_shared<const TestDelegate>(ignorable_)](
+                          const batch::Task&) { return delegate; });
+    return Status::Ok();
+  }
+
+ private:
+  bool ignorable_ = false;
+};
+
+struct DelegatedBinding : testing::Test {
+  DelegatedBinding() {
+    auto& plugins = test::TheBatchPlugins().batch;
+    if (!plugins.Has("delegating")) plugins.Add("delegating", batch::FactoryOf<DelegatingPlugin>());
+    cluster.Queue("default");
+    cluster.Node("a", "4");
+    cluster.Gang("gang", 1, "2");
+  }
+  void Start(bool ignorable = false) {
+    cluster.Start(std::string(kPlain) + "  - name: delegating\n    arguments: {ignorable: " +
+                  (ignorable ? "true" : "false") + "}\n");
+  }
+  // As the delegate's own client would.
+  void PutOnNode(const batch::Outcome::Bind& bind) {
+    model::Pod pod = cluster.pods.at(bind.pod.key());
+    pod.spec.node_name = bind.node;
+    cluster.PutPod(std::move(pod));
+  }
+  BatchCluster cluster;
+};
+
+TEST_F(DelegatedBinding, IsTheDelegatesBusinessAlone) {
+  int asked = 0;
+  DelegateDoes() = [&](const batch::Outcome::Bind& bind) {
+    ++asked;
+    PutOnNode(bind);
+    return Status::Ok();
+  };
+  Start();
+  cluster.Run(5s);
+  EXPECT_EQ(cluster.NodeOf("gang-w-0"), "a");
+  EXPECT_EQ(asked, 1);
+  EXPECT_THAT(cluster.bindings, IsEmpty());
+  EXPECT_EQ(cluster.engine->assumed(), 0u);
+}
+
+TEST_F(DelegatedBinding, ARefusalIsAFailureAndIsTriedAgainLater) {
+  int asked = 0;
+  DelegateDoes() = [&](const batch::Outcome::Bind& bind) {
+    if (++asked == 1) return FailedPrecondition("no licence");
+    PutOnNode(bind);
+    return Status::Ok();
+  };
+  Start();
+  cluster.Run(500ms);
+  EXPECT_EQ(cluster.NodeOf("gang-w-0"), "");
+  EXPECT_TRUE(
+      std::ranges::any_of(cluster.pods.at("ns/gang-w-0").status.conditions, [](const auto& c) {
+        return c.message.find("the delegate: no licence") != std::string::npos;
+      }));
+  cluster.Run(10s);
+  EXPECT_EQ(cluster.NodeOf("gang-w-0"), "a");
+  EXPECT_EQ(asked, 2);
+}
+
+TEST_F(DelegatedBinding, WithoutAnAnswerWhatTheServerHasCounts) {
+  int asked = 0;
+  DelegateDoes() = [&](const batch::Outcome::Bind& bind) {
+    ++asked;
+    PutOnNode(bind);
+    return Unavailable("connection reset");
+  };
+  Start();
+  cluster.Run(5s);
+  EXPECT_EQ(cluster.NodeOf("gang-w-0"), "a");
+  EXPECT_EQ(asked, 1);
+  EXPECT_THAT(cluster.bindings, IsEmpty());
+  EXPECT_EQ(cluster.engine->assumed(), 0u);
+}
+
+TEST_F(DelegatedBinding, AnIgnorableDelegateThatCannotBeHadIsPassedOver) {
+  DelegateDoes() = [](const batch::Outcome::Bind&) { return Unavailable("nobody there"); };
+  Start(true);
+  cluster.Run(5s);
+  EXPECT_THAT(cluster.bindings, ElementsAre("gang-w-0 -> a"));
+}
+
+TEST_F(DelegatedBinding, AWordThatIsNotKeptIsAFailureAfterAWhile) {
+  DelegateDoes() = [](const batch::Outcome::Bind&) { return Status::Ok(); };
+  Start();
+  cluster.Run(20s);
+  EXPECT_EQ(cluster.engine->assumed(), 1u);
+  cluster.Run(20s);
+  EXPECT_EQ(cluster.NodeOf("gang-w-0"), "");
+  EXPECT_TRUE(
+      std::ranges::any_of(cluster.pods.at("ns/gang-w-0").status.conditions, [](const auto& c) {
+        return c.message.find("says that it has bound the pod") != std::string::npos;
+      }));
+}
+
 }  // namespace
 }  // namespace coppice

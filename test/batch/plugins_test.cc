@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "test/batch/session_world.h"
@@ -53,6 +54,95 @@ TEST(PreemptTest, TakesTheLeastImportantThatIsEnough) {
   EXPECT_THAT(Evicted(outcome), testing::SizeIs(1));
   ASSERT_THAT(outcome.conditions, testing::SizeIs(1));
   EXPECT_EQ(outcome.conditions[0].nominated_node, "n0");
+}
+
+const std::string kWeighing = Conf("preempt", kPreempting) +
+                              "configurations:\n- name: preempt\n  arguments:\n"
+                              "    enableTopologyAwarePreemption: true\n"
+                              "    minCandidateNodesPercentage: 100\n";
+
+// The small one goes first and is not enough; without the big one it need not go at all.
+TEST(PreemptTest, WithNodesWeighedNobodyGoesWithoutNeed) {
+  for (const bool weighs : {false, true}) {
+    SessionWorld world;
+    world.Node("n0", "3");
+    world.Queue("default");
+    world.input.priority_classes.push_back({.metadata = {.name = "high"}, .value = 100});
+    world.Group("low", 0);
+    world.Group("high", 1).spec.priority_class_name = "high";
+    model::Pod small = SessionWorld::Pod("low-w-0", "low", "1", "n0");
+    small.spec.priority = 1;
+    model::Pod big = SessionWorld::Pod("low-w-1", "low", "2", "n0");
+    big.spec.priority = 5;
+    world.Add(small).Add(big).Add(SessionWorld::Pod("high-w-0", "high", "2"));
+    const auto outcome = world.Run(weighs ? kWeighing : Conf("preempt", kPreempting));
+    if (weighs) {
+      EXPECT_THAT(Evicted(outcome), ElementsAre("low-w-1"));
+    } else {
+      EXPECT_THAT(Evicted(outcome), UnorderedElementsAre("low-w-0", "low-w-1"));
+    }
+  }
+}
+
+TEST(PreemptTest, WithNodesWeighedTheLeastImportantVictimsDecide) {
+  for (const bool weighs : {false, true}) {
+    SessionWorld world;
+    Crowd(world);
+    world.Node("n1", "2");
+    for (const auto& [name, node, priority] :
+         {std::tuple("low-w-0", "n0", 7), std::tuple("low-w-1", "n1", 3)}) {
+      model::Pod pod = SessionWorld::Pod(name, "low", "2", node);
+      pod.spec.priority = priority;
+      world.Add(std::move(pod));
+    }
+    world.Add(SessionWorld::Pod("high-w-0", "high", "2"));
+    const auto outcome = world.Run(weighs ? kWeighing : Conf("preempt", kPreempting));
+    EXPECT_THAT(Evicted(outcome), ElementsAre(weighs ? "low-w-1" : "low-w-0"));
+  }
+}
+
+TEST(NewsTest, QueuesTellWhatTheyDeserveAndJobsTheirShare) {
+  SessionWorld world;
+  world.Node("n0", "9");
+  world.Queue("a", 2);
+  world.Queue("b", 1);
+  world.Queue("idle", 5);
+  for (const char* queue : {"a", "b"}) {
+    const std::string name = std::string("of-") + queue;
+    world.Group(name, 1, queue);
+    for (int i = 0; i < 8; ++i)
+      world.Add(SessionWorld::Pod(name + "-w-" + std::to_string(i), name, "1"));
+  }
+  world.Run(Conf("allocate", "{name: gang}, {name: drf}, {name: proportion}"));
+  ASSERT_EQ(world.news.shares.size(), 2u);  // none of the queue without jobs
+  const batch::News::Share& a = world.news.shares[0];
+  EXPECT_DOUBLE_EQ(a.deserved.cpu, 6000);
+  EXPECT_DOUBLE_EQ(a.request.cpu, 8000);
+  EXPECT_DOUBLE_EQ(a.allocated.cpu, 6000);
+  EXPECT_DOUBLE_EQ(a.share, 1);
+  EXPECT_FALSE(a.overused);  // `pods` is a resource, too, and two are left
+  EXPECT_DOUBLE_EQ(world.news.shares[1].deserved.cpu, 3000);
+  ASSERT_EQ(world.news.jobs.size(), 2u);
+  EXPECT_EQ(world.news.jobs[0].name, "of-a");
+  EXPECT_DOUBLE_EQ(world.news.jobs[0].share, 6.0 / 9);
+}
+
+TEST(NewsTest, CapacityTellsWhatIsReallyThere) {
+  SessionWorld world;
+  world.Node("n0", "9");
+  model::Queue& queue = world.Queue("a");
+  queue.spec.deserved["cpu"] = SessionWorld::Amount("2");
+  queue.spec.capability["cpu"] = SessionWorld::Amount("4");
+  world.Group("j", 1, "a");
+  for (int i = 0; i < 3; ++i) {
+    world.Add(SessionWorld::Pod("j-w-" + std::to_string(i), "j", "1", "n0"));
+  }
+  world.Run(Conf("allocate", "{name: gang}, {name: capacity}"));
+  ASSERT_EQ(world.news.shares.size(), 1u);
+  EXPECT_DOUBLE_EQ(world.news.shares[0].real_capability.cpu, 4000);
+  EXPECT_DOUBLE_EQ(world.news.shares[0].deserved.cpu, 2000);
+  EXPECT_DOUBLE_EQ(world.news.shares[0].share, 1.5);
+  EXPECT_TRUE(world.news.shares[0].overused);
 }
 
 TEST(PdbTest, NobodyGoesAgainstABudget) {

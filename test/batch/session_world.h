@@ -17,6 +17,7 @@ class SessionWorld {
  public:
   batch::Options options;
   batch::SessionInput input;
+  batch::News news;  // of the last session; the queues that it points to are gone
 
   SessionWorld() {
     input.uid = "session";
@@ -87,6 +88,7 @@ class SessionWorld {
                                         snapshot_, input);
     CHECK(session.ok());
     (*session)->Run();
+    news = (*session)->GatherNews();
     return (*session)->Close();
   }
 

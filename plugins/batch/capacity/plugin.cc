@@ -186,7 +186,9 @@ class Capacity final : public Plugin,
     if (!ready_) return;
     for (const QueueInfo* queue : session_->queues()) {
       const Attributes* own = queues_.Find(*queue);
-      if (own) news.shares.push_back({queue, own->share, own->deserved, own->allocated});
+      if (!own) continue;
+      news.shares.push_back({queue, own->share, own->deserved, own->allocated, own->request,
+                             own->inqueue, own->real_capability, own->share > 1});
     }
   }
 

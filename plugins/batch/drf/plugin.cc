@@ -15,6 +15,7 @@ namespace {
 constexpr double kShareDelta = 0.000001;
 
 class Drf final : public Plugin,
+                  public TellsNews,
                   public Preemptable,
                   public Reclaimable,
                   public QueueOrder,
@@ -42,6 +43,12 @@ class Drf final : public Plugin,
     }
     session.AddEventHandler(*this);
     return Status::Ok();
+  }
+
+  void TellNews(News& news) const override {
+    for (const Job* job : session_->jobs()) {
+      news.jobs.push_back({job->namespace_, job->name, jobs_[job->index].share});
+    }
   }
 
   // With the preemptor's task its job would still have no more than the victim's without its own.

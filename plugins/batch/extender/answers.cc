@@ -257,6 +257,14 @@ Answer<bool> ReadReady(std::string_view body) { return ReadOne<bool>(body, "stat
 Answer<std::string> ReadErrorMessage(std::string_view body) {
   return ReadOne<std::string>(body, "errorMessage");
 }
+Answer<std::string> ReadBindError(std::string_view body) {
+  return ReadOne<std::string>(body, "Error");
+}
+// Whatever is no such answer does not ask for anything.
+Answer<bool> ReadResend(std::string_view body) {
+  Answer<bool> answer = ReadOne<bool>(body, "resend");
+  return {.value = answer.status.ok() && answer.value, .status = Status::Ok()};
+}
 Status ReadNothing(std::string_view body) {
   return ReadAnswer<bool>(body, [](Reader&, const GoValue&, bool&) {}).status;
 }

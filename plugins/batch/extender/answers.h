@@ -56,6 +56,8 @@ Answer<int64_t> ReadVote(std::string_view body);              // {"status":1}
 Answer<bool> ReadOverused(std::string_view body);             // {"overused":true}
 Answer<bool> ReadReady(std::string_view body);                // {"status":true}
 Answer<std::string> ReadErrorMessage(std::string_view body);  // {"errorMessage":""}
+Answer<std::string> ReadBindError(std::string_view body);     // {"Error":""}
+Answer<bool> ReadResend(std::string_view body);               // {"resend":true}, or nothing at all
 Status ReadNothing(std::string_view body);                    // an object of no interest
 
 }  // namespace coppice::batch::extender

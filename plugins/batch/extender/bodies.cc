@@ -7,6 +7,7 @@
 
 #include "plugins/batch/extender/go_text.h"
 #include "plugins/batch/extender/group_objects.h"
+#include "wire/time_text.h"
 
 namespace coppice::batch::extender {
 namespace {
@@ -158,8 +159,8 @@ const std::string& Bodies::WholeNode(const NodeInfo& node) const {
   Amount(out, "Used", node.used);
   Amount(out, "Allocatable", node.allocatable);
   Amount(out, "Capacity", node.capacity);
-  out += R"(,"ResourceUsage":{"MetricsTime":"0001-01-01T00:00:00Z","CPUUsageAvg":{},)"
-         R"("MEMUsageAvg":{}},"Tasks":{)";
+  AppendUsage(out, node);
+  out += R"(,"Tasks":{)";
   std::vector<std::pair<std::string, const Task*>> tasks;
   for (const Task* task : node.tasks) tasks.emplace_back(KeyOf(*task), task);
   std::ranges::sort(tasks);
@@ -194,6 +195,22 @@ void Bodies::AppendNodes(std::string& out, std::span<NodeInfo* const> nodes) con
   out += ']';
 }
 
+void Bodies::AppendUsage(std::string& out, const NodeInfo& node) const {
+  const NodeUsage* usage = session_.UsageOf(node);
+  if (!usage) {
+    out += R"(,"ResourceUsage":{"MetricsTime":"0001-01-01T00:00:00Z","CPUUsageAvg":{},)"
+           R"("MEMUsageAvg":{}})";
+    return;
+  }
+  out += R"(,"ResourceUsage":{"MetricsTime":)";
+  AppendGoText(out, wire::FormatRfc3339(usage->taken));
+  out += R"(,"CPUUsageAvg":{"10m":)";
+  if (!AppendGoFloat(out, usage->cpu)) out += '0';
+  out += R"(},"MEMUsageAvg":{"10m":)";
+  if (!AppendGoFloat(out, usage->memory)) out += '0';
+  out += "}}";
+}
+
 void Bodies::AppendQueue(std::string& out, const QueueInfo& queue) const {
   out += '{';
   Text(out, "UID", queue.name);
@@ -211,23 +228,28 @@ void Bodies::AppendQueue(std::string& out, const QueueInfo& queue) const {
   out += '}';
 }
 
+void Bodies::AppendNamespace(std::string& out, const NamespaceInfo& info) {
+  out += R"({"Name":)";
+  AppendGoText(out, info.name);
+  out += R"(,"QuotaStatus":{)";
+  for (const auto& [quota, status] : info.quotas) {
+    if (out.back() != '{') out += ',';
+    AppendGoText(out, quota);
+    out += ":{";
+    AppendAmounts(out, "hard", status.hard);
+    AppendAmounts(out, "used", status.used);
+    out += '}';
+  }
+  out += "}}";
+}
+
 void Bodies::AppendNamespaces(std::string& out) const {
   out += '{';
   for (const auto& [name, info] : session_.namespaces()) {
     if (out.back() != '{') out += ',';
     AppendGoText(out, name);
-    out += R"(:{"Name":)";
-    AppendGoText(out, name);
-    out += R"(,"QuotaStatus":{)";
-    for (const auto& [quota, status] : info.quotas) {
-      if (out.back() != '{') out += ',';
-      AppendGoText(out, quota);
-      out += ":{";
-      AppendAmounts(out, "hard", status.hard);
-      AppendAmounts(out, "used", status.used);
-      out += '}';
-    }
-    out += "}}";
+    out += ':';
+    AppendNamespace(out, info);
   }
   out += '}';
 }
@@ -270,6 +292,31 @@ std::string Bodies::SessionOpen() const {
   append_nodes("RevocableNodes", true);
   out += R"(},"NodeList":null})";
   return out;
+}
+
+std::string Bodies::SessionOpen(Opening& opening) const {
+  const Bodies whole(session_, fragments_, false);
+  opening.Begin(session_.uid());
+  const auto add = [&](Opening::Kind kind, std::string_view name, auto append) {
+    std::string text;
+    append(text);
+    opening.Add(kind, name, std::move(text));
+  };
+  for (const Job* job : session_.jobs()) {
+    add(Opening::Kind::kJobs, job->id, [&](std::string& text) { whole.AppendJob(text, *job); });
+  }
+  for (const NodeInfo* node : session_.nodes()) {
+    add(Opening::Kind::kNodes, node->name,
+        [&](std::string& text) { whole.AppendNode(text, *node); });
+  }
+  for (const QueueInfo* queue : session_.queues()) {
+    add(Opening::Kind::kQueues, queue->name,
+        [&](std::string& text) { whole.AppendQueue(text, *queue); });
+  }
+  for (const auto& [name, info] : session_.namespaces()) {
+    add(Opening::Kind::kNamespaces, name, [&](std::string& text) { AppendNamespace(text, info); });
+  }
+  return opening.Take();
 }
 
 std::string Bodies::Predicate(const Task& task, const NodeInfo& node) {

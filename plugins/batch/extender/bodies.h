@@ -20,6 +20,7 @@
 #include "batch/queue.h"
 #include "batch/session.h"
 #include "plugins/batch/extender/fragments.h"
+#include "plugins/batch/extender/opening.h"
 
 namespace coppice::batch::extender {
 
@@ -28,6 +29,9 @@ class Bodies {
   Bodies(const Session& session, Fragments& fragments, bool compact);
 
   std::string SessionOpen() const;
+  // With what has not changed since `opening` left out, if that one was heard; `opening` becomes
+  // this one.
+  std::string SessionOpen(Opening& opening) const;
   std::string Predicate(const Task& task, const NodeInfo& node);
   std::string Prioritize(const Task& task, std::span<NodeInfo* const> nodes);  // none: null
   std::string Evict(const Task& evictor, std::span<Task* const> evictees);     // none: null
@@ -59,7 +63,9 @@ class Bodies {
   void AppendGroup(std::string& out, const Job& job) const;
   void AppendQueue(std::string& out, const QueueInfo& queue) const;
   void AppendNamespaces(std::string& out) const;
+  static void AppendNamespace(std::string& out, const NamespaceInfo& info);
   const std::string& WholeNode(const NodeInfo& node) const;
+  void AppendUsage(std::string& out, const NodeInfo& node) const;
 
   const Session& session_;
   Fragments& fragments_;

@@ -97,16 +97,27 @@ Status Caller::ReadToken() {
   if (!file.good() && !file.eof()) {
     return Unavailable("the extender's token file cannot be read: " + token_file_);
   }
-  token_ = Secret(std::string(Trim(text)));
+  Secret token(std::string(Trim(text)));
+  const std::lock_guard lock(token_mutex_);
+  token_ = std::move(token);
   return token_.empty() ? FailedPrecondition("the extender's token file is empty: " + token_file_)
                         : Status::Ok();
+}
+
+std::string Caller::Name() const {
+  const auto url = ParseGoUrl(prefix_);
+  return url.ok() ? url->scheme + "://" + std::string(url->host()) + url->target : prefix_;
 }
 
 Result<Reply> Caller::Exchange(const std::string& verb, const std::string& body,
                                Deadline deadline) {
   const std::string text = UrlText(prefix_, verb);
   GoUrl url = TRY(ParseGoUrl(text));
-  net::HttpRequest request = MakeRequest(url, body, token_);
+  const auto token = [this] {
+    const std::lock_guard lock(token_mutex_);
+    return token_;
+  };
+  net::HttpRequest request = MakeRequest(url, body, token());
   for (int hop = 0;; ++hop) {
     net::HttpResponse response = TRY(client_->Send(request, deadline));
     if (response.status == 200) return Reply{std::move(response.body), response.cut};

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,8 @@ class Caller {
   Status ReadToken();
   Breaker::State breaker_state() const { return breaker_.state(); }
   std::string last_failure() const { return breaker_.last_failure(); }
+  // Whom it asks, without user and password.
+  std::string Name() const;
 
  private:
   Caller(const Config& config, bool upstream_exact, const Clock& clock,
@@ -64,6 +67,7 @@ class Caller {
   const std::string token_file_;
   const Clock& clock_;
   std::unique_ptr<net::HttpClient> client_;
+  mutable std::mutex token_mutex_;  // bindings go on while the next session reads it anew
   Secret token_;
   Breaker breaker_;
   std::unique_ptr<Pool> pool_;  // made when several calls are to go out at once

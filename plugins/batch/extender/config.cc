@@ -8,11 +8,13 @@
 namespace coppice::batch::extender {
 namespace {
 
-constexpr std::array<std::string_view, kVerbs> kVerbKeys{
-    "onSessionOpenVerb", "onSessionCloseVerb", "predicateVerb",     "prioritizeVerb",
-    "preemptableVerb",   "reclaimableVerb",    "queueOverusedVerb", "jobEnqueueableVerb",
-    "jobEnqueuedVerb",   "jobReadyVerb",       "allocateFuncVerb",  "deallocateFuncVerb",
-    "batchPredicateVerb"};
+constexpr std::array<std::string_view, kVerbs> kVerbKeys{"onSessionOpenVerb",  "onSessionCloseVerb",
+                                                         "predicateVerb",      "prioritizeVerb",
+                                                         "preemptableVerb",    "reclaimableVerb",
+                                                         "queueOverusedVerb",  "jobEnqueueableVerb",
+                                                         "jobEnqueuedVerb",    "jobReadyVerb",
+                                                         "allocateFuncVerb",   "deallocateFuncVerb",
+                                                         "batchPredicateVerb", "bindVerb"};
 
 class KeyReader {
  public:
@@ -78,8 +80,7 @@ Result<Config> ReadConfig(const Arguments& arguments, std::string_view prefix, b
   const KeyReader reader(arguments, prefix);
   Config config;
   reader.Get("urlPrefix", config.url_prefix);
-  for (size_t i = 0; i < kVerbs; ++i) {
-    if (upstream_keys && static_cast<Verb>(i) == Verb::kBatchPredicate) continue;
+  for (size_t i = 0; i < (upstream_keys ? kUpstreamVerbs : kVerbs); ++i) {
     reader.Get(kVerbKeys[i], config.verbs[i]);
   }
   reader.Get("ignorable", config.ignorable);
@@ -91,6 +92,7 @@ Result<Config> ReadConfig(const Arguments& arguments, std::string_view prefix, b
   }
   reader.Get("weight", config.weight);
   reader.Get("compact", config.compact);
+  reader.Get("delta", config.delta);
   reader.Get("caFile", config.ca_file);
   reader.Get("certFile", config.cert_file);
   reader.Get("keyFile", config.key_file);

@@ -31,8 +31,10 @@ enum class Verb : uint8_t {
   kAllocate,
   kDeallocate,
   kBatchPredicate,  // ours: all nodes of a task in one call
+  kBind,            // ours: puts a pod on its node
 };
-inline constexpr size_t kVerbs = 13;
+inline constexpr size_t kVerbs = 14;
+inline constexpr size_t kUpstreamVerbs = 12;
 std::string_view KeyOf(Verb verb);  // "predicateVerb"
 
 struct Config {
@@ -45,6 +47,7 @@ struct Config {
   // ---- Beyond upstream, all off unless named.
   double weight = 1;      // of its scores
   bool compact = false;   // bodies after the opening name objects instead of showing them
+  bool delta = false;     // openings show what has changed since the last one
   std::string ca_file;    // PEM: whom to trust
   std::string cert_file;  // PEM: who we are, with key_file
   std::string key_file;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "plugins/batch/extender/go_text.h"
+
 namespace coppice::batch::extender {
 namespace {
 
@@ -22,6 +24,48 @@ auto Read(const Result<Reply>& reply, A read) -> decltype(read(std::string_view(
   }
   return answer;
 }
+
+// As kube-scheduler's own extenders are asked to bind.
+std::string BindBody(const Outcome::Bind& bind) {
+  std::string out = R"({"PodName":)";
+  AppendGoText(out, bind.pod.name);
+  out += R"(,"PodNamespace":)";
+  AppendGoText(out, bind.pod.namespace_);
+  out += R"(,"PodUID":)";
+  AppendGoText(out, bind.pod.uid);
+  out += R"(,"Node":)";
+  AppendGoText(out, bind.node);
+  if (!bind.annotations.empty()) {
+    out += R"(,"Annotations":{)";
+    for (const auto& [key, value] : bind.annotations) {
+      if (out.back() != '{') out += ',';
+      AppendGoText(out, key);
+      out += ':';
+      AppendGoText(out, value);
+    }
+    out += '}';
+  }
+  return out + '}';
+}
+
+class BindByExtender final : public BindDelegate {
+ public:
+  BindByExtender(std::shared_ptr<Caller> caller, std::string verb, bool ignorable)
+      : caller_(std::move(caller)), verb_(std::move(verb)), ignorable_(ignorable) {}
+
+  Status Bind(const Outcome::Bind& bind) const override {
+    const auto answer = Read(caller_->Post(verb_, BindBody(bind)), ReadBindError);
+    if (!answer.status.ok()) return Unavailable(answer.status.message());
+    return answer.value.empty() ? Status::Ok() : FailedPrecondition(answer.value);
+  }
+  bool ignorable() const override { return ignorable_; }
+  std::string name() const override { return "the extender at " + caller_->Name(); }
+
+ private:
+  const std::shared_ptr<Caller> caller_;
+  const std::string verb_;
+  const bool ignorable_;
+};
 
 }  // namespace
 
@@ -57,6 +101,13 @@ Status Extender::Open(Session& session, Slots& slots) {
   if (config_.Has(Verb::kJobEnqueued)) slots.job_enqueued = this;
   if (config_.Has(Verb::kQueueOverused)) slots.overused = this;
   if (config_.Has(Verb::kJobReady)) slots.job_ready = this;
+  if (config_.Has(Verb::kBind)) {
+    const auto delegate = std::make_shared<const BindByExtender>(
+        line_->caller, config_.verb(Verb::kBind), config_.ignorable);
+    session.AddBinder([this, delegate](const Task& task) -> std::shared_ptr<const BindDelegate> {
+      return Interests(task) ? delegate : nullptr;
+    });
+  }
   session.AddEventHandler(*this);
   return Status::Ok();
 }
@@ -65,7 +116,7 @@ Status Extender::Open(Session& session, Slots& slots) {
 // we take its silence for a no.
 Status Extender::OpenSession(bool& registers) {
   if (!config_.Has(Verb::kSessionOpen)) return Status::Ok();
-  const auto reply = Ask(Verb::kSessionOpen, bodies_->SessionOpen());
+  const auto reply = SendOpening();
   if (reply.ok() || config_.ignorable) return Status::Ok();
   if (exact_) {
     registers = false;
@@ -75,6 +126,23 @@ Status Extender::OpenSession(bool& registers) {
   return Status::Ok();
 }
 
+Result<Reply> Extender::SendOpening() {
+  if (!config_.delta) return Ask(Verb::kSessionOpen, bodies_->SessionOpen());
+  Opening& opening = line_->opening;
+  const bool is_delta = opening.is_delta();
+  auto reply = Ask(Verb::kSessionOpen, bodies_->SessionOpen(opening));
+  if (reply.ok() && is_delta && ReadResend(reply->body).value) {
+    opening.Forget();
+    reply = Ask(Verb::kSessionOpen, bodies_->SessionOpen(opening));
+  }
+  if (reply.ok()) {
+    opening.Heard();
+  } else {
+    opening.Forget();
+  }
+  return reply;
+}
+
 void Extender::Close(Session&) {
   if (config_.Has(Verb::kSessionClose)) {
     (void)line_->caller->Post(config_.verb(Verb::kSessionClose), "{}");
@@ -82,14 +150,9 @@ void Extender::Close(Session&) {
 }
 
 void Extender::TellNews(News& news) const {
-  // Who is asked, not with which password.
-  std::string name = config_.url_prefix;
-  const size_t host = name.find("://");
-  const size_t at = host == std::string::npos ? host : name.find('@', host);
-  if (at != std::string::npos && at < name.find('/', host + 3)) name.erase(host + 3, at - host - 2);
   const std::string failure = broken_.ok() ? line_->caller->last_failure() : broken_.message();
   news.outside.push_back(
-      {std::move(name), std::string(ToString(line_->caller->breaker_state())), failure});
+      {line_->caller->Name(), std::string(ToString(line_->caller->breaker_state())), failure});
 }
 
 // ---- Predicates.

@@ -33,6 +33,7 @@ namespace coppice::batch::extender {
 struct Line {
   std::shared_ptr<Caller> caller;
   Fragments fragments;
+  Opening opening;  // if openings show what has changed
 };
 
 class Extender final : public Plugin,
@@ -85,6 +86,7 @@ class Extender final : public Plugin,
   Fit Judge(const Result<Reply>& reply) const;
   Fit Refused(const PredicateAnswer& answer) const;
   Fit Failed(const Status& why) const;
+  Result<Reply> SendOpening();
   Victims AskVictims(Verb verb, const Task& evictor, std::span<Task* const> candidates);
   Victims Resolve(const VictimsAnswer& answer, std::span<Task* const> candidates);
   void Tell(Verb verb, Event& event, bool counts);

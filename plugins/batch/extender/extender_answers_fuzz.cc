@@ -18,6 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)ReadOverused(body);
   (void)ReadReady(body);
   (void)ReadErrorMessage(body);
+  (void)ReadBindError(body);
+  (void)ReadResend(body);
   // What was written once is not changed by writing it again.
   if (const auto once = AsGoWrites(body)) {
     if (AsGoWrites(*once) != once) __builtin_trap();

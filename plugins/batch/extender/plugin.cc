@@ -16,7 +16,8 @@ std::string Fingerprint(const Config& config, bool upstream_exact) {
   for (const std::string& part :
        {config.url_prefix, std::to_string(config.timeout.count()), config.ca_file, config.cert_file,
         config.key_file, config.token_file, std::to_string(config.breaker_failures),
-        std::to_string(config.breaker_pause.count())}) {
+        std::to_string(config.breaker_pause.count()), config.verb(Verb::kSessionOpen),
+        std::string(config.delta ? "delta" : "")}) {
     all += '\n';
     all += part;
   }

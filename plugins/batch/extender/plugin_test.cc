@@ -47,23 +47,38 @@ struct FakeServer {
   }
 };
 
+// Stands for whoever knows how busy nodes are.
+struct LoadOfN2 final : Plugin {
+  Status Open(Session& session, Slots&) override {
+    session.SetUsage(*session.FindNode("n2"),
+                     {.taken = TimePoint(std::chrono::seconds(60)), .cpu = 12.5, .memory = 40});
+    return Status::Ok();
+  }
+};
+
 struct ExtenderTest : testing::Test {
-  // One job of one pod, two nodes with room for it.
-  Outcome Run(const std::string& conf, bool exact = false) {
-    PluginRegistry plugins;
+  ExtenderTest() {
     plugins.Add(
         "extender", MakeFactory(clock, [this](net::HttpClientOptions options) {
           client_options = options;
           return Result<std::unique_ptr<net::HttpClient>>(std::make_unique<net::FakeHttpClient>(
               [this](const HttpRequest& request, Deadline) { return server.Answer(request); }));
         }));
+    plugins.Add("load", FactoryOf<LoadOfN2>());
+  }
+
+  // One job of one pod, two nodes with room for it.
+  Outcome Run(const std::string& conf, bool exact = false) {
     const fit::FilterRegistry filters("filter");
     cluster::Snapshot snapshot;
     SessionInput input;
-    for (const char* name : {"n1", "n2"}) {
+    input.uid = session_uid;
+    std::vector<std::string> names{"n1", "n2"};
+    names.insert(names.end(), more_nodes.begin(), more_nodes.end());
+    for (const std::string& name : names) {
       auto node = std::make_shared<const model::Node>(
           wire::FromJson<model::Node>(
-              R"({"metadata":{"name":")" + std::string(name) +
+              R"({"metadata":{"name":")" + name +
               R"("},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"10"}}})")
               .value());
       input.nodes.push_back({.object = node, .index = snapshot.AddNode(*node).value()});
@@ -82,8 +97,8 @@ struct ExtenderTest : testing::Test {
                                R"("status":{"phase":"Pending"}})")
                                .value());
     input.queues.push_back(
-        wire::FromJson<model::Queue>(
-            R"({"metadata":{"name":"q"},"spec":{"weight":1},"status":{"state":"Open"}})")
+        wire::FromJson<model::Queue>(R"({"metadata":{"name":"q"},"spec":{"weight":)" +
+                                     queue_weight + R"(},"status":{"state":"Open"}})")
             .value());
     Options options;
     options.upstream_exact = exact;
@@ -113,6 +128,10 @@ struct ExtenderTest : testing::Test {
   FakeServer server;
   net::HttpClientOptions client_options;
   News news;
+  std::string session_uid = "1";
+  std::string queue_weight = "1";
+  std::vector<std::string> more_nodes = {};
+  PluginRegistry plugins;
 };
 
 TEST_F(ExtenderTest, TheBreakerIsToldOfWithoutThePassword) {
@@ -228,6 +247,89 @@ TEST_F(ExtenderTest, AnExtenderThatFailsAgainAndAgainIsNotAskedForAWhile) {
                 "breakerFailures: 2", "ignorable: true"}));
   EXPECT_NE(BoundTo(outcome), "");
   EXPECT_EQ(server.requests.size(), 2u);
+  ASSERT_EQ(news.outside.size(), 1u);
+  EXPECT_EQ(news.outside[0].state, "open");
+}
+
+TEST_F(ExtenderTest, TheExtenderBindsWhatItIsInterestedIn) {
+  server.answers["bind"] = R"({"Error":""})";
+  const Outcome outcome = Run(Conf({"bindVerb: bind"}));
+  ASSERT_EQ(outcome.binds.size(), 1u);
+  const auto& delegate = outcome.binds[0].delegate;
+  ASSERT_NE(delegate, nullptr);
+  EXPECT_EQ(server.Count("/bind"), 0);  // not before the session has ended
+  EXPECT_TRUE(delegate->Bind(outcome.binds[0]).ok());
+  EXPECT_EQ(server.BodyOf("/bind"),
+            R"({"PodName":"p","PodNamespace":"ns","PodUID":"u1","Node":"n1"})");
+  EXPECT_EQ(delegate->name(), "the extender at http://e/x");
+  EXPECT_EQ(Run(Conf({"bindVerb: bind", "managedResources: [example.com/x]"})).binds[0].delegate,
+            nullptr);
+  EXPECT_EQ(Run(Conf({"bindVerb: bind"}), true).binds[0].delegate, nullptr);  // not upstream's
+}
+
+TEST_F(ExtenderTest, ARefusalToBindIsToldFromNoAnswer) {
+  const auto bind = Run(Conf({"bindVerb: bind"})).binds[0];
+  EXPECT_EQ(bind.delegate->Bind(bind).code(), Code::kUnavailable);  // 404
+  server.answers["bind"] = R"({"Error":"the licence is gone"})";
+  EXPECT_EQ(bind.delegate->Bind(bind).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(bind.delegate->Bind(bind).message(), "the licence is gone");
+  server.answers["bind"] = "nonsense";
+  EXPECT_EQ(bind.delegate->Bind(bind).code(), Code::kUnavailable);
+}
+
+TEST_F(ExtenderTest, AnOpeningShowsWhatHasChangedSinceTheLastOne) {
+  const std::string conf = Conf({"onSessionOpenVerb: o", "delta: true"});
+  const auto opened = [&] { return server.requests.back().body; };
+  server.answers["o"] = "{}";
+  Run(conf);
+  EXPECT_THAT(opened(), testing::StartsWith(R"({"Session":"1","Jobs":{"ns/job":{)"));
+  EXPECT_THAT(opened(), HasSubstr(R"("n1":{"Name":"n1")"));
+  EXPECT_THAT(opened(), testing::Not(HasSubstr("Gone")));
+  session_uid = "2";
+  more_nodes = {"n3"};
+  Run(conf);
+  EXPECT_THAT(opened(), testing::StartsWith(
+                            R"({"Session":"2","Base":"1","Jobs":{},"Nodes":{"n3":{"Name":"n3")"));
+  EXPECT_THAT(opened(),
+              testing::EndsWith(R"("Queues":{},"NamespaceInfo":{},"Gone":{"Jobs":[],"Nodes":[],)"
+                                R"("Queues":[],"NamespaceInfo":[]}})"));
+  session_uid = "3";
+  more_nodes = {};
+  queue_weight = "7";
+  Run(conf);
+  EXPECT_THAT(opened(), testing::StartsWith(
+                            R"({"Session":"3","Base":"2","Jobs":{},"Nodes":{},"Queues":{"q":{)"));
+  EXPECT_THAT(opened(), HasSubstr(R"("Gone":{"Jobs":[],"Nodes":["n3"],)"));
+}
+
+TEST_F(ExtenderTest, WhoHasLostTheBaseIsShownEverything) {
+  const std::string conf =
+      Conf({"onSessionOpenVerb: o", "delta: true", "ignorable: true", "breakerFailures: 0"});
+  server.answers["o"] = "";
+  Run(conf);
+  server.answers["o"] = R"({"resend":true})";
+  server.requests.clear();
+  Run(conf);
+  ASSERT_EQ(server.requests.size(), 2u);
+  EXPECT_THAT(server.requests[0].body, HasSubstr(R"("Base":"1")"));
+  EXPECT_THAT(server.requests[1].body, testing::StartsWith(R"({"Session":"1","Jobs":{"ns/job":{)"));
+  // A call that failed: nobody knows what the extender has.
+  server.answers.clear();
+  Run(conf);
+  server.answers["o"] = "{}";
+  Run(conf);
+  EXPECT_THAT(server.requests.back().body, testing::Not(HasSubstr("Base")));
+}
+
+TEST_F(ExtenderTest, NodesShowHowBusyTheyAre) {
+  server.answers["p"] = "{}";
+  std::string conf = Conf({"predicateVerb: p", "prioritizeVerb: s", "ignorable: true"});
+  conf.replace(conf.find("  - name: extender"), 0, "  - name: load\n");
+  Run(conf);
+  EXPECT_THAT(server.BodyOf("/s"),
+              HasSubstr(R"("ResourceUsage":{"MetricsTime":"1970-01-01T00:01:00Z",)"
+                        R"("CPUUsageAvg":{"10m":12.5},"MEMUsageAvg":{"10m":40}},"Tasks")"));
+  EXPECT_THAT(server.BodyOf("/s"), HasSubstr(R"("CPUUsageAvg":{},"MEMUsageAvg":{}},"Tasks")"));
 }
 
 }  // namespace

@@ -21,19 +21,9 @@ const GoValue* Member(const GoValue* object, std::string_view name) {
   return found;
 }
 
-bool IsBestEffort(const GoValue& body) {
-  const GoValue* flag = Member(Member(&body, "task"), "BestEffort");
-  return flag && flag->flag;
-}
-
-size_t TasksOn(const GoValue& node) {
-  const GoValue* tasks = Member(&node, "Tasks");
-  return tasks ? tasks->members.size() : 0;
-}
-
-std::string NodeName(const GoValue& node) {
-  const GoValue* name = Member(&node, "Name");
-  return name ? name->text : "";
+std::string TextIn(const GoValue& object, std::string_view name) {
+  const GoValue* text = Member(&object, name);
+  return text ? text->text : "";
 }
 
 constexpr std::string_view kPasses = R"({"status":"","code":0})";
@@ -44,31 +34,6 @@ net::ServerResponse JsonReply(std::string body) {
 }
 
 net::ServerResponse BadRequest(std::string why) { return {.status = 400, .body = std::move(why)}; }
-
-net::ServerResponse AnswerPredicate(const GoValue& body) {
-  const GoValue* node = Member(&body, "node");
-  if (!Member(&body, "task") || !node) return BadRequest("task and node are needed");
-  return JsonReply(
-      std::string(IsBestEffort(body) && TasksOn(*node) > kCrowded ? kTooMany : kPasses));
-}
-
-net::ServerResponse AnswerOfNodes(const GoValue& body, bool scores) {
-  const GoValue* nodes = Member(&body, "nodes");
-  if (!Member(&body, "task") || !nodes || nodes->items.empty()) {
-    return BadRequest("task and nodes are needed");
-  }
-  const bool best_effort = IsBestEffort(body);
-  std::string out = scores ? R"({"nodeScore":{)" : R"({"nodeStatus":{)";
-  for (const GoValue& node : nodes->items) {
-    const bool keeps_off = best_effort && TasksOn(node) > (scores ? kUnpleasant : kCrowded);
-    if (!scores && !keeps_off) continue;
-    if (out.back() != '{') out += ',';
-    AppendGoText(out, NodeName(node));
-    out += ':';
-    out += !scores ? kTooMany : keeps_off ? "0" : "1";
-  }
-  return JsonReply(out + R"(},"errorMessage":""})");
-}
 
 // All of them, by uid.
 net::ServerResponse AnswerVictims(const GoValue& body) {
@@ -86,8 +51,7 @@ struct Constant {
   std::string_view verb;
   std::string_view answer;
 };
-constexpr std::array<Constant, 7> kConstants{{
-    {"onSessionOpen", ""},
+constexpr std::array<Constant, 6> kConstants{{
     {"onSessionClose", ""},
     {"queueOverused", R"({"overused":false})"},
     {"jobEnqueueable", R"({"status":0})"},
@@ -98,7 +62,109 @@ constexpr std::array<Constant, 7> kConstants{{
 
 }  // namespace
 
-net::ServerResponse AnswerAsReference(const net::ServerRequest& request) {
+// A compact body names the task, and the opening has shown it.
+bool ReferenceServer::IsBestEffort(const GoValue& body) const {
+  const GoValue* task = Member(&body, "task");
+  if (const GoValue* flag = Member(task, "BestEffort")) return flag->flag;
+  const std::lock_guard lock(mutex_);
+  const auto known = best_effort_.find(TextIn(*task, "UID"));
+  return known != best_effort_.end() && known->second;
+}
+
+size_t ReferenceServer::TasksOn(const GoValue& node) const {
+  if (const GoValue* tasks = Member(&node, "Tasks")) return tasks->members.size();
+  const std::lock_guard lock(mutex_);
+  const auto known = nodes_.find(TextIn(node, "Name"));
+  return known == nodes_.end() ? 0 : known->second;
+}
+
+net::ServerResponse ReferenceServer::AnswerPredicate(const GoValue& body) const {
+  const GoValue* node = Member(&body, "node");
+  if (!Member(&body, "task") || !node) return BadRequest("task and node are needed");
+  return JsonReply(
+      std::string(IsBestEffort(body) && TasksOn(*node) > kCrowded ? kTooMany : kPasses));
+}
+
+net::ServerResponse ReferenceServer::AnswerOfNodes(const GoValue& body, bool scores) const {
+  const GoValue* nodes = Member(&body, "nodes");
+  if (!Member(&body, "task") || !nodes || nodes->items.empty()) {
+    return BadRequest("task and nodes are needed");
+  }
+  const bool best_effort = IsBestEffort(body);
+  std::string out = scores ? R"({"nodeScore":{)" : R"({"nodeStatus":{)";
+  for (const GoValue& node : nodes->items) {
+    const bool keeps_off = best_effort && TasksOn(node) > (scores ? kUnpleasant : kCrowded);
+    if (!scores && !keeps_off) continue;
+    if (out.back() != '{') out += ',';
+    AppendGoText(out, TextIn(node, "Name"));
+    out += ':';
+    out += !scores ? kTooMany : keeps_off ? "0" : "1";
+  }
+  return JsonReply(out + R"(},"errorMessage":""})");
+}
+
+// A delta on something else than what it has is of no use.
+net::ServerResponse ReferenceServer::Open(const GoValue& body) {
+  const std::lock_guard lock(mutex_);
+  const bool delta = Member(&body, "Base") != nullptr;
+  if (delta && TextIn(body, "Base") != session_) return JsonReply(R"({"resend":true})");
+  if (!delta) {
+    jobs_.clear();
+    best_effort_.clear();
+    nodes_.clear();
+  }
+  Keep(body);
+  session_ = TextIn(body, "Session");
+  return JsonReply("{}");
+}
+
+void ReferenceServer::Keep(const GoValue& opening) {
+  const auto drop = [this](const std::string& job) {
+    const auto old = jobs_.find(job);
+    if (old == jobs_.end()) return;
+    for (const auto& [uid, flag] : old->second) best_effort_.erase(uid);
+    jobs_.erase(old);
+  };
+  const GoValue* gone = Member(&opening, "Gone");
+  if (const GoValue* jobs = Member(gone, "Jobs")) {
+    for (const GoValue& job : jobs->items) drop(job.text);
+  }
+  if (const GoValue* nodes = Member(gone, "Nodes")) {
+    for (const GoValue& node : nodes->items) nodes_.erase(node.text);
+  }
+  if (const GoValue* jobs = Member(&opening, "Jobs")) {
+    for (const auto& [id, job] : jobs->members) {
+      drop(id);
+      const GoValue* tasks = Member(&job, "Tasks");
+      if (!tasks) continue;
+      for (const auto& [uid, task] : tasks->members) {
+        const GoValue* flag = Member(&task, "BestEffort");
+        jobs_[id][uid] = best_effort_[uid] = flag && flag->flag;
+      }
+    }
+  }
+  if (const GoValue* nodes = Member(&opening, "Nodes")) {
+    for (const auto& [name, node] : nodes->members) {
+      const GoValue* tasks = Member(&node, "Tasks");
+      nodes_[name] = tasks ? tasks->members.size() : 0;
+    }
+  }
+}
+
+net::ServerResponse ReferenceServer::AnswerBind(const GoValue& body) const {
+  const Binding binding{.namespace_ = TextIn(body, "PodNamespace"),
+                        .pod = TextIn(body, "PodName"),
+                        .uid = TextIn(body, "PodUID"),
+                        .node = TextIn(body, "Node")};
+  if (binding.pod.empty() || binding.node.empty()) return BadRequest("PodName and Node are needed");
+  const Status bound =
+      bind_ ? bind_(binding) : FailedPrecondition("this server was given no cluster to bind in");
+  std::string out = R"({"Error":)";
+  AppendGoText(out, bound.ok() ? "" : bound.message());
+  return JsonReply(out + '}');
+}
+
+net::ServerResponse ReferenceServer::Answer(const net::ServerRequest& request) {
   if (request.method != "POST") return {.status = 405, .body = "POST is all there is\n"};
   const std::string_view verb = std::string_view(request.path).substr(request.path.rfind('/') + 1);
   for (const Constant& constant : kConstants) {
@@ -107,10 +173,13 @@ net::ServerResponse AnswerAsReference(const net::ServerRequest& request) {
     }
   }
   const bool known = verb == "predicate" || verb == "prioritize" || verb == "batchPredicate" ||
-                     verb == "preemptable" || verb == "reclaimable";
+                     verb == "preemptable" || verb == "reclaimable" || verb == "onSessionOpen" ||
+                     verb == "bind";
   if (!known) return {.status = 404, .body = "no such verb\n"};
   const auto body = ReadGoValue(request.body);
   if (!body.ok()) return BadRequest(body.status().message());
+  if (verb == "onSessionOpen") return Open(*body);
+  if (verb == "bind") return AnswerBind(*body);
   if (verb == "predicate") return AnswerPredicate(*body);
   if (verb == "prioritize") return AnswerOfNodes(*body, true);
   if (verb == "batchPredicate") return AnswerOfNodes(*body, false);

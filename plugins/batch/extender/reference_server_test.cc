@@ -9,9 +9,13 @@
 namespace coppice::batch::extender {
 namespace {
 
-net::ServerResponse Ask(std::string verb, std::string body) {
-  return AnswerAsReference(
+net::ServerResponse Ask(ReferenceServer& server, std::string verb, std::string body) {
+  return server.Answer(
       {.method = "POST", .path = "/prefix/" + std::move(verb), .body = std::move(body)});
+}
+net::ServerResponse Ask(std::string verb, std::string body) {
+  ReferenceServer server;
+  return Ask(server, std::move(verb), std::move(body));
 }
 
 // A node with so many tasks on it.
@@ -56,10 +60,53 @@ TEST(ReferenceServerTest, EveryVerbIsAnsweredAndNothingElse) {
   EXPECT_EQ(
       ReadVictims(Ask("preemptable", R"({"evictees":[{"UID":"u"}]})").body).value.victims.at(0).uid,
       "u");
-  EXPECT_EQ(Ask("bind", "{}").status, 404);
+  EXPECT_EQ(Ask("unbind", "{}").status, 404);
+  EXPECT_EQ(Ask("bind", "{}").status, 400);
   EXPECT_EQ(Ask("predicate", "{}").status, 400);
   EXPECT_EQ(Ask("predicate", "no JSON").status, 400);
-  EXPECT_EQ(AnswerAsReference({.method = "GET", .path = "/predicate"}).status, 405);
+  EXPECT_EQ(ReferenceServer().Answer({.method = "GET", .path = "/predicate"}).status, 405);
+}
+
+TEST(ReferenceServerTest, KnowsFromTheOpeningWhatACompactBodyOnlyNames) {
+  ReferenceServer server;
+  const auto opening = [](const std::string& names, const std::string& node) {
+    return "{" + names + R"("Jobs":{"j":{"Tasks":{"u":{"BestEffort":true}}}},"Nodes":{"n":)" +
+           node + "}}";
+  };
+  const auto refused = [&] {
+    const auto answer =
+        ReadPredicate(Ask(server, "predicate", R"({"task":{"UID":"u"},"node":{"Name":"n"}})").body);
+    return !answer.value.message.empty();
+  };
+  EXPECT_FALSE(refused());  // it has not heard of either
+  EXPECT_EQ(Ask(server, "onSessionOpen", opening(R"("Session":"1",)", NodeWith(11))).status, 200);
+  EXPECT_TRUE(refused());
+  // The next one changes the node, and the one after that takes it away.
+  Ask(server, "onSessionOpen",
+      R"({"Session":"2","Base":"1","Jobs":{},"Nodes":{"n":)" + NodeWith(1) + "}}");
+  EXPECT_FALSE(refused());
+  Ask(server, "onSessionOpen", opening("", NodeWith(11)));
+  EXPECT_TRUE(refused());
+  Ask(server, "onSessionOpen", R"({"Session":"3","Base":"","Gone":{"Nodes":["n"]}})");
+  EXPECT_FALSE(refused());
+}
+
+TEST(ReferenceServerTest, AsksForEverythingIfItHasNotHeardOfTheBase) {
+  const auto answer = Ask("onSessionOpen", R"({"Session":"2","Base":"1"})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(ReadResend(answer.body).value);
+}
+
+TEST(ReferenceServerTest, BindsIfItWasGivenSomethingToBindWith) {
+  const std::string body = R"({"PodName":"p","PodNamespace":"ns","PodUID":"u","Node":"n"})";
+  EXPECT_NE(ReadBindError(Ask("bind", body).body).value, "");
+  std::string bound;
+  ReferenceServer server([&](const ReferenceServer::Binding& binding) {
+    bound = binding.namespace_ + "/" + binding.pod + " " + binding.uid + " " + binding.node;
+    return Status::Ok();
+  });
+  EXPECT_EQ(ReadBindError(Ask(server, "bind", body).body).value, "");
+  EXPECT_EQ(bound, "ns/p u n");
 }
 
 }  // namespace

@@ -124,7 +124,10 @@ class Proportion final : public Plugin,
   void TellNews(News& news) const override {
     for (const QueueInfo* queue : session_->queues()) {
       const auto& own = queues_[queue->index];
-      if (own) news.shares.push_back({queue, own->share, own->deserved, own->allocated});
+      if (!own) continue;
+      const bool overused = own->deserved.LessEqual(own->allocated, Missing::kZero);
+      news.shares.push_back({queue, own->share, own->deserved, own->allocated, own->request,
+                             own->inqueue, own->real_capability, overused});
     }
   }
 

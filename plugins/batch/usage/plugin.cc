@@ -175,6 +175,10 @@ class Usage final : public Plugin, public Predicate, public NodeOrder, public Ev
     Duration interval = std::chrono::seconds(30);
     ReadInterval(interval);
     samples_ = (*source)->Latest(session_->now(), interval);
+    for (const NodeInfo* node : session_->nodes()) {
+      if (const Load* load = Find(*node))
+        session_->SetUsage(*node, {samples_->taken, load->cpu, load->memory});
+    }
     return Status::Ok();
   }
   void ReadInterval(Duration& out) const {

@@ -80,6 +80,9 @@ TEST_F(UsageTest, ABusyNodeTakesNobodyAndTheIdlerIsBetter) {
   batch::NodeInfo* nodes[] = {session.FindNode("b"), session.FindNode("c")};
   const auto scores = *session.ask().Score(task, nodes);
   EXPECT_LT(scores[0], scores[1]);
+  ASSERT_NE(session.UsageOf(*nodes[0]), nullptr);  // for whoever else wants to know
+  EXPECT_EQ(session.UsageOf(*nodes[0])->cpu, 80);
+  EXPECT_EQ(session.UsageOf(*nodes[0])->memory, 10);
 }
 
 TEST_F(UsageTest, WhatWasJustPlacedIsReckonedWithUntilItIsTakenBack) {

@@ -1,8 +1,14 @@
 // preempt: starving jobs take room from other jobs of their queue, then from their own tasks.
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
 
 #include "batch/actions.h"
 #include "batch/heap.h"
@@ -25,11 +31,59 @@ bool GoesByPreemption(const model::Pod& pod) {
   });
 }
 
+// enableTopologyAwarePreemption: several nodes are tried before anybody goes, with as few victims on
+// each as will do, and the node whose victims matter least is taken. Upstream starts at a node
+// drawn by lot; here it is the first.
+struct WeighNodes {
+  bool enabled = false;
+  int least_percent = 10;  // of the nodes, found to be possible; then the search ends
+  int least = 1;
+  int most = 100;
+
+  explicit WeighNodes(const Arguments& arguments) {
+    arguments.Get("enableTopologyAwarePreemption", enabled);
+    arguments.Get("minCandidateNodesPercentage", least_percent);
+    arguments.Get("minCandidateNodesAbsolute", least);
+    arguments.Get("maxCandidateNodesAbsolute", most);
+  }
+  size_t Enough(size_t nodes) const {
+    const int64_t wanted = static_cast<int64_t>(nodes) * least_percent / 100;
+    const int64_t bounded = std::min<int64_t>(std::max<int64_t>(wanted, least), most);
+    return static_cast<size_t>(std::clamp<int64_t>(bounded, 0, static_cast<int64_t>(nodes)));
+  }
+};
+
+struct Plan {
+  NodeInfo* node;
+  std::vector<Task*> victims;  // the most important first
+};
+
+// The less, the better to take: importance of the first victim, of all together, their number; then
+// how long the most important of them have been running.
+std::tuple<int64_t, int64_t, size_t, int64_t> CostOf(const Plan& plan, TimePoint now) {
+  constexpr int64_t kAboveZero = int64_t{1} << 31;
+  int64_t sum = 0;
+  int64_t highest = std::numeric_limits<int64_t>::min();
+  for (const Task* victim : plan.victims) {
+    sum += model::PriorityOf(*victim->pod) + kAboveZero;
+    highest = std::max<int64_t>(highest, model::PriorityOf(*victim->pod));
+  }
+  TimePoint earliest = now;
+  for (const Task* victim : plan.victims) {
+    const auto& started = victim->pod->status.start_time;
+    if (started && model::PriorityOf(*victim->pod) == highest)
+      earliest = std::min(earliest, started->at);
+  }
+  const int64_t first = plan.victims.empty() ? highest : model::PriorityOf(*plan.victims[0]->pod);
+  return {first, sum, plan.victims.size(), -earliest.time_since_epoch().count()};
+}
+
 class PreemptAction {
  public:
   explicit PreemptAction(Session& session)
       : session_(session),
         ask_(session.ask()),
+        weigh_(session.conf().ArgumentsOf("preempt")),
         filter_(session, RemembersRefusals(session, "preempt")),
         queues_(
             [this](const QueueInfo* l, const QueueInfo* r) { return ask_.QueueBefore(*l, *r); }) {}
@@ -130,6 +184,7 @@ class PreemptAction {
         filter_.Filter(preemptor, nodes, [this](const Task& task, const NodeInfo& node) {
           return session_.CheckForPreempt(task, node);
         });
+    if (weigh_.enabled) return TryCheapest(statement, preemptor, found.nodes, may_go);
     for (NodeInfo* node : SortedByScore(session_, preemptor, found.nodes)) {
       if (session_.failed()) return false;
       if (TryNode(statement, preemptor, *node, may_go)) return true;
@@ -142,12 +197,17 @@ class PreemptAction {
            !ask_.CheckNode(preemptor, node);
   }
 
-  bool TryNode(Statement& statement, Task& preemptor, NodeInfo& node, const VictimFilter& may_go) {
+  std::vector<Task*> VictimsOn(const NodeInfo& node, const Task& preemptor,
+                               const VictimFilter& may_go) {
     std::vector<Task*> candidates;
     for (Task* task : node.SortedTasks()) {
       if (may_go(*task)) candidates.push_back(task);
     }
-    const auto victims = ask_.Preemptable(preemptor, candidates);
+    return ask_.Preemptable(preemptor, candidates);
+  }
+
+  bool TryNode(Statement& statement, Task& preemptor, NodeInfo& node, const VictimFilter& may_go) {
+    const auto victims = VictimsOn(node, preemptor, may_go);
     if (session_.failed() || !WouldMakeRoom(preemptor, node, victims)) return false;
     Statement on_node(session_);
     auto heap = VictimHeap(session_, victims, preemptor);
@@ -167,8 +227,59 @@ class PreemptAction {
     return true;
   }
 
+  // ---- With nodes weighed against each other.
+
+  bool TryCheapest(Statement& statement, Task& preemptor, std::span<NodeInfo* const> nodes,
+                   const VictimFilter& may_go) {
+    const size_t enough = weigh_.Enough(nodes.size());
+    std::vector<Plan> plans;
+    for (NodeInfo* node : nodes) {
+      if (plans.size() >= enough || session_.failed()) break;
+      if (auto plan = PlanFor(*node, preemptor, may_go)) plans.push_back(std::move(*plan));
+    }
+    if (plans.empty() || session_.failed()) return false;
+    const auto best = std::ranges::min_element(
+        plans, {}, [&](const Plan& plan) { return CostOf(plan, session_.now()); });
+    Statement on_node(session_);
+    for (Task* victim : best->victims) on_node.Evict(*victim, "preempt");
+    if (!on_node.Pipeline(preemptor, *best->node, !best->victims.empty()).ok()) {
+      on_node.Discard();
+      return false;
+    }
+    statement.Merge(std::move(on_node));
+    return true;
+  }
+
+  // Who would have to leave the node: the least important first until there is room, and of those
+  // again nobody without whom there is room, too. Nothing has changed afterwards.
+  std::optional<Plan> PlanFor(NodeInfo& node, const Task& preemptor, const VictimFilter& may_go) {
+    const auto victims = VictimsOn(node, preemptor, may_go);
+    if (session_.failed() || !WouldMakeRoom(preemptor, node, victims)) return std::nullopt;
+    Statement trial(session_);
+    auto heap = VictimHeap(session_, victims, preemptor);
+    std::vector<Task*> gone;
+    bool fits = Fits(preemptor, node);
+    // Upstream takes no node on which nobody has to go.
+    if (fits && session_.upstream_exact()) return std::nullopt;
+    while (!fits && !heap.empty()) {
+      gone.push_back(heap.Pop());
+      trial.Evict(*gone.back(), "preempt");
+      fits = Fits(preemptor, node);
+    }
+    Plan plan{.node = &node};
+    for (auto victim = gone.rbegin(); fits && victim != gone.rend(); ++victim) {
+      trial.Spare(**victim);
+      if (Fits(preemptor, node)) continue;
+      trial.Evict(**victim, "preempt");
+      plan.victims.push_back(*victim);
+    }
+    trial.Discard();
+    return fits ? std::optional(std::move(plan)) : std::nullopt;
+  }
+
   Session& session_;
   const Combine& ask_;
+  const WeighNodes weigh_;
   NodeFilter filter_;
   Heap<QueueInfo*> queues_;
   std::map<const QueueInfo*, Heap<Job*>> starving_;
