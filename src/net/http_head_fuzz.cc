@@ -12,10 +12,12 @@ namespace {
 
 struct Taken {
   std::vector<ServerRequest> requests;
-  int refused = 0;  // the status of the refusal that ended it; 0: none
+  int refused = 0;  // the status of the refusal that ended it; -1: broken off; 0: none
 
+  // How the rest is refused may differ: half a head is looked at sooner when it comes in pieces.
   friend bool operator==(const Taken& a, const Taken& b) {
-    if (a.refused != b.refused || a.requests.size() != b.requests.size()) return false;
+    if ((a.refused == 0) != (b.refused == 0) || a.requests.size() != b.requests.size())
+      return false;
     for (size_t i = 0; i < a.requests.size(); ++i) {
       const ServerRequest& x = a.requests[i];
       const ServerRequest& y = b.requests[i];

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "web/site_rig.h"
+#include "web/terminal.h"
 
 namespace coppice::web {
 namespace {
@@ -105,6 +106,19 @@ TEST_F(PoolsTest, ANodeThatStaysIsExplained) {
   EXPECT_EQ(Ask("explain?node=n1")["stays"]["text"], "a pod must not be moved");
 }
 
+TEST_F(PoolsTest, InATerminalEverythingIsSaidAndNothingTwice) {
+  const auto shown = [&](const std::string& what) {
+    return ExplainedAsText(rig_.Ask("/api/v1/explain?" + what).body).value();
+  };
+  const std::string pod = shown("pod=shop/big-1");
+  EXPECT_THAT(pod, testing::HasSubstr("  p  no type has so much memory\n"));
+  EXPECT_THAT(pod, testing::HasSubstr("no pool helps: no type fits\n"));
+  EXPECT_THAT(pod, testing::Not(testing::HasSubstr("pool p: no type")));
+  EXPECT_THAT(shown("claim=p-2"), testing::HasSubstr("Launching"));
+  EXPECT_THAT(shown("pool=p"), testing::StartsWith("pool p\n"));
+  EXPECT_THAT(shown("node=n1"), testing::HasSubstr("a pod must not be moved"));
+}
+
 TEST_F(PoolsTest, ASolveIsToldOnce) {
   const auto bought = [&] {
     int count = 0;
@@ -147,6 +161,13 @@ TEST_F(PoolsTest, AGangSaysWhatItLacks) {
   EXPECT_EQ(Ask("decisions")["decisions"][0]["why"], "2 of g, 1.50 an hour");
   EXPECT_EQ(Ask("explain?gang=ml/train")["why"], "3 Insufficient nvidia.com/gpu");
   EXPECT_EQ(rig_.Ask("/api/v1/explain?gang=ml/other").status, 404);
+  const auto text = ExplainedAsText(rig_.Ask("/api/v1/explain?gang=ml/train").body);
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(*text,
+            "gang ml/train of queue research: needs 8, 5 placed, 3 pods wait\n"
+            "  3 Insufficient nvidia.com/gpu\n"
+            "  2 of g, sold by node groups\n"
+            "  1.50 an hour\n");
 }
 
 }  // namespace

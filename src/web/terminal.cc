@@ -42,11 +42,18 @@ std::string Time(int64_t at) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}Z", parts);
 }
 
+// What a group or pool has against a pod: that is a row of the table below.
+bool IsInTheTable(std::string_view line) {
+  for (const std::string_view begin :
+       {"group ", "nearest: ", "pool ", "the nearest that would do, tried: "})
+    if (line.starts_with(begin)) return true;
+  return false;
+}
+
 void AddPod(const AnswerJson& json, std::string& out) {
   out += fmt::format("pod {} (pass of {})\n", TextOf(json, "pod"), Time(Number(json, "passAt")));
   for (const AnswerJson& line : Sub(json, "lines"))
-    if (line.is_string() && !line.get_ref<const std::string&>().starts_with("group ") &&
-        !line.get_ref<const std::string&>().starts_with("nearest: "))
+    if (line.is_string() && !IsInTheTable(line.get_ref<const std::string&>()))
       out += "  " + line.get<std::string>() + "\n";
   const AnswerJson& groups = Sub(json, "groups");
   size_t width = 0;

@@ -15,7 +15,7 @@ function shortfall(lack) {
 }
 
 const podVerdicts = {
-  bought: 'A node was ordered for it and is on its way.', awaits: 'Another group than the one chosen last would take it; it is next in line.', unhelped: 'No group would take it.',
+  bought: 'A node was ordered for it and is on its way.', awaits: 'Another group than the one chosen last would take it; it is next in line.', unhelped: 'No group or pool would take it.',
   unserved: 'A group would take it, but its limits leave it no node.', fits: 'It fits a node that is there or on its way; nothing has to be bought.', gang: 'It waits for its gang, which starts as a whole.',
 };
 async function pod(place, store, namespace, name) {
