@@ -13,10 +13,17 @@ namespace coppice::report {
 
 namespace {
 
-std::string Number(double value) {
+std::string Number(double value, int digits = 2) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.2f", value);
+  std::snprintf(text, sizeof(text), "%.*f", digits, value);
   return text;
+}
+
+// In as many digits as it takes to see it: "0.50 > 0.50" helps nobody.
+std::string Above(double value, double limit) {
+  int digits = 2;
+  while (digits < 6 && Number(value, digits) == Number(limit, digits)) ++digits;
+  return Number(value, digits) + " > " + Number(limit, digits);
 }
 
 // An amount of a column as people write it.
@@ -163,8 +170,8 @@ std::string Sentence(const StayingNode& node) {
       return "is being deleted";
     case StayReason::kNotUnderutilized:
       if (!node.utilization) break;
-      return node.utilization->resource + " utilization " + Number(node.utilization->value) +
-             " > " + Number(node.threshold);
+      return node.utilization->resource + " utilization " +
+             Above(node.utilization->value, node.threshold);
     case StayReason::kNoPlaceToMovePods: {
       if (!node.stuck_pod) return "its pods find no place elsewhere";
       std::string text = "no other node takes pod " + NameOf(*node.stuck_pod);
