@@ -41,7 +41,7 @@ bool Binder::IsThere(const model::Pod& pod) const {
   return now != nullptr && now->metadata.uid == pod.metadata.uid;
 }
 
-Status Binder::Begin(const Outcome::Bind& bind, TimePoint now) {
+Status Binder::Check(const Outcome::Bind& bind) const {
   const cluster::PodPtr pod = parts_.own.FindPod(bind.pod.namespace_, bind.pod.name);
   if (pod == nullptr || pod->metadata.uid != bind.pod.uid) return NotFound("the pod is gone");
   if (assumed_.contains(bind.pod.uid)) return AlreadyExists("the pod is being bound");
@@ -52,6 +52,12 @@ Status Binder::Begin(const Outcome::Bind& bind, TimePoint now) {
   if (node == nullptr) return NotFound("the node " + bind.node + " is gone");
   if (parts_.own.held_nodes().HeldByAnother(bind.node, node->metadata.uid, kBatchEngine))
     return FailedPrecondition("the node " + bind.node + " is being taken down");
+  return Status::Ok();
+}
+
+Status Binder::Begin(const Outcome::Bind& bind, TimePoint now) {
+  TRY(Check(bind));
+  const cluster::PodPtr pod = parts_.own.FindPod(bind.pod.namespace_, bind.pod.name);
   Assumed& assumed = assumed_[bind.pod.uid];
   assumed = {.before = pod, .shown = nullptr, .node = bind.node};
   Show(assumed, pod);

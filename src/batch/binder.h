@@ -45,7 +45,9 @@ class Binder {
   };
   explicit Binder(Parts parts) : parts_(std::move(parts)), doors_(parts_.executor, kAtOnce) {}
 
-  // Begins a binding; what speaks against it if not. Between sessions.
+  // What speaks against a binding as things are now. Between sessions.
+  Status Check(const Outcome::Bind& bind) const;
+  // Begins one that nothing speaks against; else says what does. Between sessions.
   Status Begin(const Outcome::Bind& bind, TimePoint now);
   // Makes the World agree with what is known about bindings. Between sessions.
   void Settle(TimePoint now);

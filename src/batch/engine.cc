@@ -190,7 +190,7 @@ Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input, bool tell_q
   return ran;
 }
 
-coppice::Task<std::shared_ptr<const report::SessionReport>> Engine::Pass(TimePoint now) {
+coppice::Task<std::shared_ptr<report::SessionReport>> Engine::Pass(TimePoint now) {
   auto report = std::make_shared<report::SessionReport>();
   report->began = now;
   began_ = now;
@@ -245,6 +245,75 @@ coppice::Task<std::shared_ptr<const report::SessionReport>> Engine::Pass(TimePoi
   co_return report;
 }
 
+std::string Engine::JobOf(const Outcome::Bind& bind) const {
+  const cluster::PodPtr pod = own_.FindPod(bind.pod.namespace_, bind.pod.name);
+  return pod == nullptr ? std::string() : JobIdOf(*pod);
+}
+
+// Pods of the job that have a node and stay, or are through.
+int Engine::PlacedOf(const std::string& job) const {
+  int placed = 0;
+  for (const cluster::World::PodEntry* entry : own_.Pods()) {
+    const model::Pod& pod = *entry->pod;
+    placed +=
+        !pod.spec.node_name.empty() && !pod.metadata.deletion_timestamp && JobIdOf(pod) == job;
+  }
+  own_.objects<EndedPod>().ForEach(
+      [&](const auto& pod) { placed += pod->status.phase == "Succeeded" && JobIdOf(*pod) == job; });
+  return placed;
+}
+
+// Jobs that would start in part, and why: one of their pods cannot be bound any more, and the rest
+// is less than the minimum.
+std::map<std::string, std::string> Engine::FallShort(
+    const std::vector<Outcome::Bind>& binds) const {
+  struct Gang {
+    int can = 0;
+    std::string against;  // a pod that cannot be bound, and why
+  };
+  std::map<std::string, Gang> gangs;
+  for (const Outcome::Bind& bind : binds) {
+    Gang& gang = gangs[JobOf(bind)];
+    const Status speaks = binder_.Check(bind);
+    if (speaks.ok()) {
+      ++gang.can;
+    } else {
+      gang.against = bind.pod.key() + ": " + speaks.message();
+    }
+  }
+  std::map<std::string, std::string> short_of;
+  for (const auto& [job, gang] : gangs) {
+    if (gang.against.empty() || job.empty()) continue;
+    const size_t slash = job.find('/');
+    const auto* group =
+        own_.objects<model::PodGroup>().Find(job.substr(0, slash), job.substr(slash + 1));
+    if (group != nullptr && PlacedOf(job) + gang.can < group->spec.min_member)
+      short_of[job] = "another pod of its gang cannot be bound (" + gang.against + ")";
+  }
+  return short_of;
+}
+
+// The world may have moved on since the session looked at it: a gang starts whole all the same.
+void Engine::BindAll(const std::vector<Outcome::Bind>& binds, report::SessionReport& report,
+                     TimePoint now) {
+  std::map<std::string, std::string> short_of;
+  const auto stands = [&](const Outcome::Bind& bind) { return binder_.Check(bind).ok(); };
+  if (!std::ranges::all_of(binds, stands)) short_of = FallShort(binds);
+  for (const Outcome::Bind& bind : binds) {
+    const auto in_part = short_of.empty() ? short_of.end() : short_of.find(JobOf(bind));
+    const Status begun =
+        in_part == short_of.end() ? binder_.Begin(bind, now) : FailedPrecondition(in_part->second);
+    if (begun.ok()) {
+      report.placements.push_back({bind.pod.key(), bind.node});
+      parts_.log.Debug("a pod is bound", {{"pod", bind.pod.key()}, {"node", bind.node}});
+    } else {
+      report.refused.push_back({bind.pod.key(), begun.message()});
+      parts_.log.Info("a placement is not carried out",
+                      {{"pod", bind.pod.key()}, {"node", bind.node}, {"why", begun.message()}});
+    }
+  }
+}
+
 void Engine::Act(Ran& ran, report::SessionReport& report, TimePoint now) {
   const bool by_budget = parts_.options.evict_by_budget || HasPlugin(parts_.conf.conf(), "pdb");
   for (const Outcome::Eviction& eviction : ran.outcome.evictions) {
@@ -256,17 +325,7 @@ void Engine::Act(Ran& ran, report::SessionReport& report, TimePoint now) {
       report.refused.push_back({eviction.pod.key(), begun.message()});
     }
   }
-  for (const Outcome::Bind& bind : ran.outcome.binds) {
-    const Status begun = binder_.Begin(bind, now);
-    if (begun.ok()) {
-      report.placements.push_back({bind.pod.key(), bind.node});
-      parts_.log.Debug("a pod is bound", {{"pod", bind.pod.key()}, {"node", bind.node}});
-    } else {
-      report.refused.push_back({bind.pod.key(), begun.message()});
-      parts_.log.Info("a placement is not carried out",
-                      {{"pod", bind.pod.key()}, {"node", bind.node}, {"why", begun.message()}});
-    }
-  }
+  BindAll(ran.outcome.binds, report, now);
   statuses_.Put(ran.outcome, now);
   for (const Outcome::GroupStatus& group : ran.outcome.groups)
     report.groups.push_back(

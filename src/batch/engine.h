@@ -14,6 +14,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,7 +77,7 @@ class Engine {
   // Something that sessions look at has changed. True if that hastens Due().
   bool Changed(TimePoint now);
   // One session, and what comes of it set going.
-  coppice::Task<std::shared_ptr<const report::SessionReport>> Pass(TimePoint now);
+  coppice::Task<std::shared_ptr<report::SessionReport>> Pass(TimePoint now);
 
   // With all that has been decided and the watch has not shown yet.
   const cluster::World& world() const { return own_; }
@@ -100,6 +101,11 @@ class Engine {
   std::vector<WaitingJob> WaitingIn(Session& session) const;
   bool BelongsElsewhere(const Conf& conf) const;
   std::string NewSessionUid();
+  void BindAll(const std::vector<Outcome::Bind>& binds, report::SessionReport& report,
+               TimePoint now);
+  std::map<std::string, std::string> FallShort(const std::vector<Outcome::Bind>& binds) const;
+  std::string JobOf(const Outcome::Bind& bind) const;
+  int PlacedOf(const std::string& job) const;
   void Act(Ran& ran, report::SessionReport& report, TimePoint now);
   void BindingEnded(const cluster::PodPtr& pod, const Status& status, Duration took);
   void Wake() const;

@@ -48,6 +48,51 @@ void AddSessions(FlagSet& set, SchedulerFlags& flags) {
               "pdb.");
 }
 
+Status SetPreference(BuyingOptions& buying, std::string_view text) {
+  if (text == "buying") {
+    buying.prefer = Prefer::kBuying;
+  } else if (text == "preempting") {
+    buying.prefer = Prefer::kPreempting;
+  } else if (text == "price") {
+    buying.prefer = Prefer::kByPrice;
+  } else {
+    return BadFlagValue(text, "one of buying, preempting and price");
+  }
+  return Status::Ok();
+}
+
+void AddBuying(FlagSet& set, SchedulerFlags& flags) {
+  BuyingOptions& buying = flags.buying;
+  set.AddBool("gang-buying", flags.buys,
+              "[ours] Machines are bought for gangs that fit nowhere, whole or not at all, by "
+              "whichever engine beside this one sells some (docs/gang-buying.md).");
+  set.Add("gang-prefer", "string", "buying",
+          "[ours] What a gang without room does first: buying (others are evicted for it only if "
+          "nobody sells what it needs), preempting (what evictions leave is bought), price (bought "
+          "unless that costs more than --gang-preempt-above).",
+          [&buying](std::string_view text) { return SetPreference(buying, text); });
+  set.AddNumber("gang-preempt-above", buying.preempt_above,
+                "[ours] An hour, with --gang-prefer=price; what has no price is above it.");
+  set.Add("gang-most-per-hour", "float", "",
+          "[ours] What costs more an hour is not bought for a gang at all; empty: no limit.",
+          [&buying](std::string_view text) -> Status {
+            buying.most_per_hour.reset();
+            if (!text.empty()) buying.most_per_hour = TRY(FlagNumber<double>(text));
+            return Status::Ok();
+          });
+  set.AddDuration("gang-hold", buying.hold, kSomeTime,
+                  "[ours] Machines that were bought for a gang wait for it so long, then they are "
+                  "given back.");
+  set.AddDuration("gang-ask-again", buying.ask_again, kSomeTime,
+                  "[ours] After a refusal of all who sell; doubles with each.");
+  set.AddDuration("gang-ask-again-at-most", buying.ask_again_at_most, kSomeTime,
+                  "[ours] That long, then.");
+  set.AddNumber("gangs-at-once", buying.most_at_once, Between<int>{1, 100'000},
+                "[ours] So many waiting gangs are looked at after one session.");
+  set.AddNumber("gang-attempts", buying.attempts, Between<int>{1, 1'000},
+                "[ours] Purchases in a row for a gang that does not start.");
+}
+
 Status SetControllers(SchedulerFlags::Controllers& controllers, std::string_view text) {
   for (const std::string& name : Split(std::string(text), ',')) {
     if (name.empty()) continue;
@@ -105,6 +150,7 @@ void AddOthers(FlagSet& set) {
 void AddSchedulerFlags(FlagSet& set, SchedulerFlags& flags) {
   set.Group("Batch scheduler (with --batch)");
   AddSessions(set, flags);
+  AddBuying(set, flags);
   AddProcess(set, flags);
   AddOthers(set);
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/flag_set.h"
+#include "batch/buying/options.h"
 #include "batch/engine.h"
 
 namespace coppice::batch {
@@ -25,6 +26,8 @@ struct SchedulerFlags {
   bool enable_metrics = false;
   bool enable_healthz = false;
   std::string lock_namespace = "volcano-system";
+  bool buys = true;  // machines for gangs, where somebody sells some
+  BuyingOptions buying;
   // Of Volcano's controller-manager, what we do in its place; none where it runs itself.
   struct Controllers {
     bool pod_groups = false;  // for pods without one

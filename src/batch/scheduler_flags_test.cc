@@ -48,6 +48,30 @@ TEST(SchedulerFlagsTest, ControllersAreNamed) {
               HasSubstr("one of podgroup, queue, job and all"));
 }
 
+TEST(SchedulerFlagsTest, HowMachinesAreBoughtIsSaidByFlags) {
+  Table table;
+  ASSERT_OK(table.set.Parse({"--gang-prefer=price", "--gang-preempt-above=2.5", "--gang-hold=5m",
+                             "--gang-most-per-hour=40", "--gang-attempts=2", "--gangs-at-once=7",
+                             "--gang-ask-again=1s", "--gang-ask-again-at-most=30s"}));
+  const BuyingOptions& buying = table.flags.buying;
+  EXPECT_EQ(buying.prefer, Prefer::kByPrice);
+  EXPECT_EQ(buying.preempt_above, 2.5);
+  EXPECT_EQ(buying.hold, std::chrono::minutes(5));
+  EXPECT_EQ(buying.most_per_hour, 40);
+  EXPECT_EQ(buying.attempts, 2);
+  EXPECT_EQ(buying.most_at_once, 7);
+  EXPECT_EQ(buying.ask_again, std::chrono::seconds(1));
+  EXPECT_EQ(buying.ask_again_at_most, std::chrono::seconds(30));
+  EXPECT_TRUE(table.flags.buys);
+  ASSERT_OK(table.set.Parse({"--gang-buying=false", "--gang-prefer=preempting"}));
+  EXPECT_FALSE(table.flags.buys);
+  EXPECT_EQ(buying.prefer, Prefer::kPreempting);
+  EXPECT_THAT(table.set.Parse({"--gang-prefer=luck"}).message(),
+              HasSubstr("one of buying, preempting and price"));
+  EXPECT_FALSE(table.set.Parse({"--gang-hold=0s"}).ok());
+  EXPECT_FALSE(table.set.Parse({"--gangs-at-once=0"}).ok());
+}
+
 TEST(SchedulerFlagsTest, WhatCannotBeIsRefusedWithWhatToDoInstead) {
   Table table;
   for (const char* wrong :

@@ -199,6 +199,10 @@ Result<std::string> StoredObjects::Put(ObjectName object, std::string_view json)
   return stored;
 }
 
+void StoredObjects::Remove(const ObjectName& object) {
+  if (objects_.erase(KeyOf(object)) > 0) Tell(object, nullptr);
+}
+
 void StoredObjects::Load(const ObjectName& object, std::string json) {
   if (json.empty()) {
     objects_.erase(KeyOf(object));

@@ -39,6 +39,8 @@ class StoredObjects final : public ObjectWriter {
   // Creates it, or replaces the whole of it but for what names it. A status comes along, unless it
   // is new and has none. For whoever sets a scene; nobody is asked (`before`).
   Result<std::string> Put(ObjectName object, std::string_view json);
+  // Takes it out, finalizers or not. Likewise.
+  void Remove(const ObjectName& object);
   // Stores it as it is and tells nobody: for who keeps such objects elsewhere. "" takes it out.
   void Load(const ObjectName& object, std::string json);
 

@@ -6,14 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "batch/buying/gang_buyer.h"
-#include "batch/controllers/job_controller.h"
-#include "batch/controllers/pod_group_controller.h"
-#include "batch/controllers/queue_controller.h"
 #include "batch/ended_pod.h"
-#include "batch/engine.h"
+#include "batch/scheduler.h"
 #include "kube/custom_codec.h"
 #include "model/batch.h"
+#include "report/batch_text.h"
 
 namespace coppice::seats {
 namespace {
@@ -28,14 +25,18 @@ class BatchSeat final : public EngineSeat, public host::Engine {
       : flags_(flags),
         parts_(parts),
         sellers_(std::move(sellers)),
-        options_(EngineOptionsOf(flags, parts)),
-        numbers_(parts.metrics),
-        conf_(
-            flags.scheduler_conf,
-            [this](const batch::Conf& conf) {
-              return batch::CheckPlugins(conf, parts_.plugins.batch);
-            },
-            parts.log) {}
+        scheduler_({.flags = flags,
+                    .upstream_exact = parts.flags.upstream_exact,
+                    .world = parts.world,
+                    .writer = parts.writer,
+                    .executor = parts.executor,
+                    .workers = &parts.workers,
+                    .rng = parts.rng,
+                    .plugins = parts.plugins.batch,
+                    .filters = parts.plugins.filters,
+                    .log = parts.log,
+                    .metrics = parts.metrics,
+                    .wake = parts.look_again}) {}
 
   host::Engine& engine() override { return *this; }
 
@@ -76,47 +77,19 @@ class BatchSeat final : public EngineSeat, public host::Engine {
                                      }});
   }
 
-  Task<Status> Open() override {
-    const Status conf = conf_.Open(flags_.default_conf);
-    if (!conf.ok()) co_return conf;
-    batch::Engine::Parts parts{.options = options_,
-                               .world = parts_.world,
-                               .writer = parts_.writer,
-                               .executor = parts_.executor,
-                               .workers = &parts_.workers,
-                               .rng = parts_.rng,
-                               .plugins = parts_.plugins.batch,
-                               .filters = parts_.plugins.filters,
-                               .conf = conf_,
-                               .log = parts_.log,
-                               .metrics = &numbers_,
-                               .wake = [this] { News(); }};
-    OpenMarket();
-    if (buyer_) parts.waiting = &*buyer_;
-    engine_ = std::make_unique<batch::Engine>(std::move(parts));
-    OpenControllers();
-    co_return Status::Ok();
-  }
+  Task<Status> Open() override { co_return scheduler_.Open(sellers_()); }
 
   std::string_view name() const override { return "batch"; }
-  TimePoint Due() const override {
-    if (engine_ == nullptr) return TimePoint::max();
-    return jobs_ ? std::min(engine_->Due(), jobs_->Next()) : engine_->Due();
-  }
-  bool Told(const host::Event&, TimePoint now) override {
-    return engine_ != nullptr && engine_->Changed(now);
-  }
+  TimePoint Due() const override { return scheduler_.Due(); }
+  bool Told(const host::Event&, TimePoint now) override { return scheduler_.Changed(now); }
   Task<host::PassEnd> Pass(TimePoint now) override {
-    if (queues_) queues_->Sync();
-    if (jobs_) jobs_->Sync(now);
-    if (pod_groups_) pod_groups_->Sync();
-    const auto report = co_await engine_->Pass(now);
+    const std::shared_ptr<const report::SessionReport> report = co_await scheduler_.Pass(now);
     Tell(*report);
+    if (parts_.session_ended) parts_.session_ended(report);
     const bool succeeded = report->error.empty();
     {
       const std::lock_guard lock(mutex_);
       report_ = report;
-      if (buyer_) gangs_ = buyer_->Report();
     }
     if (parts_.session_ended) {
       auto shown = std::make_shared<report::SessionReport>(*report);
@@ -126,84 +99,34 @@ class BatchSeat final : public EngineSeat, public host::Engine {
     co_return host::PassEnd{.succeeded = succeeded};
   }
 
+  // ?gang=NAMESPACE/NAME, or ?group= as Volcano calls it; a group without a namespace is somebody
+  // else's: a node group.
   std::optional<Result<std::string>> Explain(const net::ServerRequest& request) override {
-    const std::string* named = request.Query("group");
-    if (named == nullptr || named->empty()) return std::nullopt;
-    const std::string& group = *named;
+    const std::string* named = request.Query("gang");
+    if (named == nullptr || named->empty()) {
+      named = request.Query("group");
+      if (named == nullptr || named->find('/') == std::string::npos) return std::nullopt;
+    }
     std::shared_ptr<const report::SessionReport> report;
-    std::string bought;  // what is said of machines for it
     {
       const std::lock_guard lock(mutex_);
       report = report_;
-      const auto gang = std::ranges::find(gangs_, group, &report::WaitingGang::gang);
-      if (gang != gangs_.end() && !gang->why.empty()) bought = gang->why + "\n";
     }
     if (report == nullptr) return Result<std::string>(Unavailable("no session has run yet"));
-    const auto waiting =
-        std::ranges::find(report->waiting, group, &report::SessionReport::Waiting::job);
-    if (waiting != report->waiting.end()) {
-      return Result<std::string>(fmt::format(
-          "{} waits in queue {}: {} of its pods have a place, {} are needed, {} wait\n{}{}\n{}",
-          group, waiting->queue, waiting->placed, waiting->min_available, waiting->pods,
-          waiting->admitted ? "" : "its queue holds it back: ", waiting->why, bought));
-    }
+    const auto gang = std::ranges::find(report->gangs, *named, &report::WaitingGang::gang);
+    if (gang != report->gangs.end()) return Result<std::string>(report::GangText(*gang));
     const auto seen =
-        std::ranges::find(report->groups, group, &report::SessionReport::Group::group);
+        std::ranges::find(report->groups, *named, &report::SessionReport::Group::group);
     if (seen == report->groups.end())
       return Result<std::string>(
-          NotFound("there is no group " + group + ", or its queue does not exist"));
+          NotFound("there is no group " + *named + ", or its queue does not exist"));
     return Result<std::string>(
-        fmt::format("{} is {}: no pod of it waits for a place\n", group, seen->phase));
+        fmt::format("{} is {}: no pod of it waits for a place\n", *named, seen->phase));
   }
 
  private:
-  static batch::EngineOptions EngineOptionsOf(const batch::SchedulerFlags& flags,
-                                              const ProcessParts& parts) {
-    batch::EngineOptions options = flags.engine;
-    options.session.upstream_exact = parts.flags.upstream_exact;
-    return options;
-  }
-
-  // Whoever sells machines in this process sells to gangs.
-  void OpenMarket() {
-    if (options_.session.upstream_exact) return;
-    std::vector<market::Seller*> sellers = sellers_();
-    if (sellers.empty()) return;
-    market_.emplace(std::move(sellers));
-    buyer_.emplace(batch::GangBuyer::Parts{.options = {},
-                                           .market = *market_,
-                                           .world = parts_.world,
-                                           .writer = parts_.writer,
-                                           .executor = parts_.executor,
-                                           .log = parts_.log,
-                                           .assumed = [this]() -> const cluster::World* {
-                                             return engine_ == nullptr ? nullptr
-                                                                       : &engine_->world();
-                                           },
-                                           .wake = [this] { News(); }});
-  }
-
-  void OpenControllers() {
-    const auto& which = flags_.controllers;
-    const std::function<void()> wake = [this] { News(); };
-    if (which.queues) {
-      queues_.emplace(batch::QueueController::Parts{parts_.world, parts_.writer, parts_.executor,
-                                                    parts_.log, options_.session.default_queue,
-                                                    wake});
-    }
-    if (which.pod_groups) {
-      pod_groups_.emplace(batch::PodGroupController::Parts{parts_.world, parts_.writer,
-                                                           parts_.executor, parts_.log,
-                                                           options_.session.scheduler_names, wake});
-    }
-    if (which.jobs) {
-      jobs_.emplace(batch::JobController::Parts{parts_.world, parts_.writer, parts_.executor,
-                                                parts_.log, wake});
-    }
-  }
-
   void News() {
-    if (engine_ != nullptr && engine_->Changed(parts_.clock.Now())) parts_.look_again();
+    if (scheduler_.Changed(parts_.clock.Now())) parts_.look_again();
   }
 
   void Tell(const report::SessionReport& report) const {
@@ -218,18 +141,9 @@ class BatchSeat final : public EngineSeat, public host::Engine {
   const batch::SchedulerFlags& flags_;
   const ProcessParts parts_;
   const std::function<std::vector<market::Seller*>()> sellers_;
-  const batch::EngineOptions options_;
-  batch::SchedulerMetrics numbers_;
-  batch::ConfFile conf_;
-  std::optional<market::Market> market_;
-  std::optional<batch::GangBuyer> buyer_;
-  std::unique_ptr<batch::Engine> engine_;
-  std::optional<batch::QueueController> queues_;
-  std::optional<batch::PodGroupController> pod_groups_;
-  std::optional<batch::JobController> jobs_;
+  batch::Scheduler scheduler_;
   std::mutex mutex_;
   std::shared_ptr<const report::SessionReport> report_;
-  std::vector<report::WaitingGang> gangs_;
 };
 
 }  // namespace

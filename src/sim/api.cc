@@ -64,8 +64,9 @@ Task<Status> Api::Evict(cluster::PodName name, int64_t grace_period_seconds) {
 
 Task<Status> Api::DeletePod(cluster::PodName name, int64_t grace_period_seconds) {
   CO_TRY(const cluster::LivePod pod, Find(name));
-  if (!pod->metadata.deletion_timestamp)
-    cluster_.EndPod(name.namespace_, name.name, grace_period_seconds);
+  if (pod->metadata.deletion_timestamp) co_return Status::Ok();
+  if (hooks.deleted) hooks.deleted(*pod);
+  cluster_.EndPod(name.namespace_, name.name, grace_period_seconds);
   co_return Status::Ok();
 }
 
@@ -76,13 +77,16 @@ Task<Status> Api::Bind(cluster::PodName name, std::string node, Annotations anno
     if (!refused.ok()) co_return refused;
   }
   if (pod->spec.node_name == node) co_return Status::Ok();
-  if (!pod->spec.node_name.empty())
+  if (!pod->spec.node_name.empty()) {
+    if (hooks.bound_twice) hooks.bound_twice(*pod, node);
     co_return Status(Code::kAborted, "the pod is on node " + pod->spec.node_name);
+  }
   if (pod->metadata.deletion_timestamp) co_return Status(Code::kAborted, "the pod is ending");
   model::Pod bound = *pod;
   for (auto& [key, value] : annotations) bound.metadata.annotations[key] = std::move(value);
   cluster_.Bind(bound, node);
-  co_return Status::Ok();
+  if (hooks.bound) hooks.bound(bound, node);
+  co_return hooks.after_bind ? hooks.after_bind(bound) : Status::Ok();
 }
 
 Task<Status> Api::ChangePodStatus(cluster::PodName name, cluster::PodStatusChange change) {

@@ -25,7 +25,13 @@ class Api final : public cluster::Writer {
     std::function<bool(const model::Pod&)> hangs;
     std::function<void(const cluster::Event&)> event;
     std::function<void(const model::Pod&)> evicted;
+    std::function<void(const model::Pod&)> deleted;  // not by an eviction
     std::function<Status(const model::Pod&)> before_bind;
+    std::function<void(const model::Pod&, const std::string& node)> bound;
+    // Not OK: the answer to a binding that has happened.
+    std::function<Status(const model::Pod&)> after_bind;
+    // Somebody tried to bind it elsewhere than where it is.
+    std::function<void(const model::Pod&, const std::string& node)> bound_twice;
   };
   Hooks hooks;
   Objects objects;

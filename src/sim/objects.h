@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "cluster/stored_objects.h"
+#include "model/api.h"
 #include "model/kinds.h"
 #include "sim/cluster.h"
 #include "wire/wire.h"
@@ -49,6 +50,27 @@ class Objects final : public cluster::ObjectWriter {
             }};
   }
 
+  // The same of a kind that the wire has no table for. `read` fills in all but the metadata.
+  template <class T>
+  void KeepAs(std::string_view api_version, std::string_view resource,
+              std::function<Result<T>(std::string_view json)> read) {
+    doors_[KeyOf(api_version, resource)] = {
+        .show =
+            [this, read = std::move(read)](const std::string& json) {
+              auto metadata = wire::FromJson<model::PartialObjectMetadata>(json);
+              if (!metadata.ok()) return metadata.status();
+              auto object = read(json);
+              if (!object.ok()) return object.status();
+              object->metadata = std::move(metadata->metadata);
+              cluster_.Upsert(*std::move(object));
+              return Status::Ok();
+            },
+        .gone =
+            [this](const cluster::ObjectName& object) {
+              cluster_.Erase<T>(object.namespace_, object.name);
+            }};
+  }
+
   // Creates it, or replaces its spec, labels, annotations and finalizers; a status, too, if it comes
   // with one. For whoever sets a scene: an operator, a controller of somebody else's.
   template <class T>
@@ -57,6 +79,9 @@ class Objects final : public cluster::ObjectWriter {
                     object.metadata.namespace_, object.metadata.name},
                    wire::ToJson(object));
   }
+  Status PutJson(cluster::ObjectName object, const std::string& json);
+  // Takes it out at once, finalizers or not. Likewise.
+  void Remove(const cluster::ObjectName& object) { stored_.Remove(object); }
 
   // Not OK: the answer, and nothing happens (cluster/stored_objects.h).
   std::function<Status(std::string_view verb, const cluster::ObjectName& object)> before;
@@ -95,7 +120,6 @@ class Objects final : public cluster::ObjectWriter {
   // The answer of a call: of what the Cluster has, as it is there now.
   Result<std::string> Answer(const cluster::ObjectName& object, Result<std::string> stored) const;
   void Changed(const cluster::ObjectName& object, const std::string* json);
-  Status PutJson(cluster::ObjectName object, const std::string& json);
 
   Cluster& cluster_;
   cluster::StoredObjects stored_;

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/executor.h"
 #include "base/log.h"
@@ -15,6 +16,7 @@
 #include "base/rng.h"
 #include "cluster/world.h"
 #include "host/engine.h"
+#include "market/seller.h"
 #include "sim/model.h"
 
 namespace coppice::whatif {
@@ -30,12 +32,15 @@ struct ModelProcess {
   const Log& log;
   Metrics& metrics;
   std::function<void()> look_again;  // Turns::LookAgain
+  // Of the engines that were made before this one: who sells machines to gangs.
+  std::vector<market::Seller*> sellers = {};
 };
 
 class ModelEngine {
  public:
   virtual ~ModelEngine() = default;
   virtual host::Engine& engine() = 0;
+  virtual market::Seller* seller() { return nullptr; }  // null: sells nothing to gangs
 };
 
 using MakeModelEngine = std::function<Result<std::unique_ptr<ModelEngine>>(const ModelProcess&)>;

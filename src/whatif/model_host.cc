@@ -27,16 +27,21 @@ Status ModelHost::Restart() {
   next->turns =
       std::make_unique<ModelTurns>(*next->executor, *next->world, *next->view, parts_.model);
   ModelTurns* turns = next->turns.get();
+  std::vector<market::Seller*> sellers;
+  if (parts_.node_groups) sellers.push_back(&next->assembly->engine().seller());
   for (const MakeModelEngine& make : parts_.engines) {
-    turns->Add(TRY(make({.model = parts_.model,
-                         .world = *next->world,
-                         .clock = parts_.clock,
-                         .executor = *next->executor,
-                         .workers = workers_,
-                         .rng = next->rng,
-                         .log = parts_.log,
-                         .metrics = parts_.metrics,
-                         .look_again = [turns] { turns->LookAgain(); }})));
+    auto made = TRY(make({.model = parts_.model,
+                          .world = *next->world,
+                          .clock = parts_.clock,
+                          .executor = *next->executor,
+                          .workers = workers_,
+                          .rng = next->rng,
+                          .log = parts_.log,
+                          .metrics = parts_.metrics,
+                          .look_again = [turns] { turns->LookAgain(); },
+                          .sellers = sellers}));
+    if (market::Seller* const seller = made->seller(); seller != nullptr) sellers.push_back(seller);
+    turns->Add(std::move(made));
   }
   turns->Start();
   process_ = std::move(next);
