@@ -98,11 +98,17 @@ Request LeaderLease::PutRequest(const LeaseRecord& record) const {
 Task<Result<bool>> LeaderLease::Write(Request request, LeaseRecord record, Duration began) {
   if (released_ && !record.holder.empty()) co_return false;
   const Deadline deadline = Deadline::In(client_.executor().clock(), request.timeout);
+  const bool create = request.method == "POST";
   writing_ = true;
   const Result<Answer> sent = co_await client_.Send(std::move(request), deadline);
   writing_ = false;
   if (!sent.ok()) co_return sent.status();
   const Answer& answer = *sent;
+  if (create && answer.status == 404) {
+    co_return NotFound("the namespace '" + options_.namespace_ +
+                       "' of the lease does not exist; create it (kubectl create namespace " +
+                       options_.namespace_ + "), or name another one");
+  }
   // Somebody was faster, or we were, unheard. The next read tells.
   if (answer.status == 409 || answer.status == 404) {
     raw_.clear();
