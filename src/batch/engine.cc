@@ -247,7 +247,12 @@ coppice::Task<std::shared_ptr<report::SessionReport>> Engine::Pass(TimePoint now
 
 std::string Engine::JobOf(const Outcome::Bind& bind) const {
   const cluster::PodPtr pod = own_.FindPod(bind.pod.namespace_, bind.pod.name);
-  return pod == nullptr ? std::string() : JobIdOf(*pod);
+  if (pod != nullptr && pod->metadata.uid == bind.pod.uid) return JobIdOf(*pod);
+  // It is gone: the session's own list has it still.
+  for (const Task& task : roster_->tasks()) {
+    if (task.uid == bind.pod.uid && task.job != nullptr) return task.job->id;
+  }
+  return "";
 }
 
 // Pods of the job that have a node and stay, or are through.

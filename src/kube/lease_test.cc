@@ -169,5 +169,22 @@ TEST(LeaseTest, WhoSeesAnotherHolderStopsAtOnce) {
   EXPECT_EQ(SpecOf(rig)["holderIdentity"], "thief");
 }
 
+TEST(LeaseTest, ANamespaceThatIsMissingIsNamedWithWhatToDoAndWaitedFor) {
+  TestRig rig;
+  std::string said;
+  rig.log = Log(rig.clock, [&](std::string_view line) { said += line; }, LogFormat::kText);
+  rig.server.Refuse({.method = "POST",
+                     .path = "/apis/coordination",
+                     .status = 404,
+                     .body = R"({"kind":"Status","reason":"NotFound","code":404})",
+                     .times = 2});
+  LeaderLease a(Options("a"), *rig.client, rig.log);
+  bool leads = false, lost = false;
+  rig.executor.Spawn(AcquireAndHold(a, leads, lost));
+  ASSERT_TRUE(rig.Until([&] { return leads; })) << said;
+  EXPECT_THAT(said, testing::HasSubstr("the namespace 'ns' of the lease does not exist"));
+  EXPECT_THAT(said, testing::HasSubstr("kubectl create namespace ns"));
+}
+
 }  // namespace
 }  // namespace coppice::kube

@@ -25,7 +25,9 @@ class FakeSeller final : public Seller {
   std::string refusal;  // not empty: what it says to everything
   Status order_answer;  // to the next orders
   model::ResourceList stock;
-  std::vector<std::string> arrived;  // nodes that have registered
+  // Nodes that have registered. What of `target` is not among them is on its way; one that was
+  // ordered and is in neither is lost.
+  std::vector<std::string> arrived;
 
   // What it was asked.
   std::vector<Want> quoted;
@@ -83,7 +85,9 @@ class FakeSeller final : public Seller {
       if (static_cast<int>(delivery.nodes.size()) == machines) break;
       if (std::ranges::find(taken, node) == taken.end()) delivery.nodes.push_back(node);
     }
-    delivery.coming = machines - static_cast<int>(delivery.nodes.size());
+    const int missing = machines - static_cast<int>(delivery.nodes.size());
+    delivery.coming = std::clamp(target - static_cast<int>(arrived.size()), 0, missing);
+    delivery.lost = missing - delivery.coming;
     return delivery;
   }
   model::ResourceList Stock(TimePoint) const override { return stock; }

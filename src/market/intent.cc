@@ -1,5 +1,6 @@
 #include "market/intent.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -44,11 +45,9 @@ Result<Lot> LotFrom(const Json& json) {
   return lot;
 }
 
-}  // namespace
-
-std::string FormatIntent(const Intent& intent) {
+Json JsonOf(const Outcome& purchase) {
   Json lots = Json::array();
-  for (const Lot& lot : intent.what.lots) {
+  for (const Lot& lot : purchase.lots) {
     Json one = {{"source", lot.source},
                 {"machines", lot.machines},
                 {"before", lot.before},
@@ -57,9 +56,55 @@ std::string FormatIntent(const Intent& intent) {
     if (lot.price_per_hour) one["price"] = *lot.price_per_hour;
     lots.push_back(std::move(one));
   }
-  const Json json = {{"attempt", intent.attempt},        {"ordered", intent.ordered},
-                     {"seller", intent.what.seller},     {"at", SecondsOf(intent.what.ordered_at)},
-                     {"until", SecondsOf(intent.until)}, {"lots", std::move(lots)}};
+  return {{"seller", purchase.seller},
+          {"at", SecondsOf(purchase.ordered_at)},
+          {"lots", std::move(lots)}};
+}
+
+Result<Outcome> PurchaseFrom(const Json& json) {
+  if (!json.is_object()) return InvalidArgument("a purchase is no object");
+  Outcome purchase;
+  if (const auto seller = json.find("seller"); seller != json.end() && seller->is_string())
+    purchase.seller = seller->get<std::string>();
+  purchase.ordered_at = TimePoint(std::chrono::seconds(TRY(Number(json, "at", kLastSecond))));
+  const auto lots = json.find("lots");
+  if (lots == json.end()) return purchase;
+  if (!lots->is_array()) return InvalidArgument("lots are no list");
+  for (const Json& lot : *lots) purchase.lots.push_back(TRY(LotFrom(lot)));
+  return purchase;
+}
+
+}  // namespace
+
+void AddPurchase(std::vector<Outcome>& bought, Outcome purchase) {
+  const auto taken = [&](const Lot& lot) {
+    for (Outcome& before : bought) {
+      if (before.seller != purchase.seller) continue;
+      const auto same = std::ranges::find(before.lots, lot.source, &Lot::source);
+      if (same == before.lots.end()) continue;
+      same->machines += lot.machines;
+      same->claimed += lot.claimed;
+      same->after = lot.after;
+      if (!lot.price_per_hour) {
+        same->price_per_hour.reset();
+      } else if (same->price_per_hour) {
+        *same->price_per_hour += *lot.price_per_hour;
+      }
+      return true;
+    }
+    return false;
+  };
+  std::erase_if(purchase.lots, taken);
+  if (!purchase.lots.empty()) bought.push_back(std::move(purchase));
+}
+
+std::string FormatIntent(const Intent& intent) {
+  Json bought = Json::array();
+  for (const Outcome& purchase : intent.bought) bought.push_back(JsonOf(purchase));
+  Json json = {{"attempt", intent.attempt},
+               {"until", SecondsOf(intent.until)},
+               {"bought", std::move(bought)}};
+  if (intent.ordering) json["ordering"] = JsonOf(*intent.ordering);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -69,16 +114,13 @@ Result<Intent> ParseIntent(std::string_view text) {
   if (!json.is_object()) return InvalidArgument("not a JSON object");
   Intent intent;
   intent.attempt = static_cast<int>(TRY(Number(json, "attempt", kMostMachines)));
-  if (const auto ordered = json.find("ordered"); ordered != json.end() && ordered->is_boolean())
-    intent.ordered = ordered->get<bool>();
-  if (const auto seller = json.find("seller"); seller != json.end() && seller->is_string())
-    intent.what.seller = seller->get<std::string>();
-  intent.what.ordered_at = TimePoint(std::chrono::seconds(TRY(Number(json, "at", kLastSecond))));
   intent.until = TimePoint(std::chrono::seconds(TRY(Number(json, "until", kLastSecond))));
-  const auto lots = json.find("lots");
-  if (lots == json.end()) return intent;
-  if (!lots->is_array()) return InvalidArgument("lots are no list");
-  for (const Json& lot : *lots) intent.what.lots.push_back(TRY(LotFrom(lot)));
+  if (const auto bought = json.find("bought"); bought != json.end()) {
+    if (!bought->is_array()) return InvalidArgument("what was bought is no list");
+    for (const Json& one : *bought) intent.bought.push_back(TRY(PurchaseFrom(one)));
+  }
+  if (const auto ordering = json.find("ordering"); ordering != json.end())
+    intent.ordering = TRY(PurchaseFrom(*ordering));
   return intent;
 }
 

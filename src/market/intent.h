@@ -4,8 +4,10 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "market/offer.h"
 
@@ -17,11 +19,18 @@ inline constexpr std::string_view kIntentAnnotation = "coppice.dev/purchase";
 inline constexpr std::string_view kHeldForTaint = "coppice.dev/held-for";
 
 struct Intent {
-  int attempt = 0;       // counted up with every purchase for this gang
-  bool ordered = false;  // false: written, but nobody knows whether the orders went out
-  TimePoint until;       // held so long at most
-  Outcome what;          // its status and gang are not written
+  int attempt = 0;  // counted up with every purchase for this gang
+  TimePoint until;  // held so long at most
+  // What it has, purchase by purchase: each goes back to who sold it. Status and gang are not
+  // written.
+  std::vector<Outcome> bought = {};
+  // Written, but nobody knows whether the orders went out.
+  std::optional<Outcome> ordering = {};
 };
+
+// A purchase beside those before. What is of the same seller and source becomes one lot of the
+// earlier one: nodes of a group cannot be told apart by the order that they came of.
+void AddPurchase(std::vector<Outcome>& bought, Outcome purchase);
 
 std::string FormatIntent(const Intent& intent);
 // Tolerant of what is missing; an error for text that is no intent at all, and for numbers that no

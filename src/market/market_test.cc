@@ -141,27 +141,64 @@ TEST(MarketTest, StockIsTheSumOfAllSellers) {
   EXPECT_EQ(market.Stock({}).Find("cpu")->MilliValue(), 4500);
 }
 
+Outcome APurchase(std::string seller, std::vector<Lot> lots) {
+  return {.status = {},
+          .seller = std::move(seller),
+          .gang = "",
+          .lots = std::move(lots),
+          .ordered_at = TimePoint(std::chrono::seconds(100))};
+}
+
 TEST(IntentTest, SurvivesBeingWritten) {
-  Intent intent{.attempt = 3, .ordered = true, .until = TimePoint(std::chrono::seconds(700))};
-  intent.what.seller = "node groups";
-  intent.what.ordered_at = TimePoint(std::chrono::seconds(100));
-  intent.what.lots = {
-      {.source = "a", .machines = 2, .claimed = 1, .before = 1, .after = 3, .price_per_hour = 0.5},
-      {.source = "b", .machines = 1, .before = 0, .after = 1}};
+  Intent intent{.attempt = 3, .until = TimePoint(std::chrono::seconds(700))};
+  intent.bought = {
+      APurchase("node groups", {{.source = "a",
+                                 .machines = 2,
+                                 .claimed = 1,
+                                 .before = 1,
+                                 .after = 3,
+                                 .price_per_hour = 0.5},
+                                {.source = "b", .machines = 1, .before = 0, .after = 1}}),
+      APurchase("node pools", {{.source = "a", .machines = 4}})};
+  intent.ordering = APurchase("node pools", {{.source = "c", .machines = 5}});
   const auto read = ParseIntent(FormatIntent(intent));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->attempt, 3);
-  EXPECT_TRUE(read->ordered);
   EXPECT_EQ(read->until, intent.until);
-  EXPECT_EQ(read->what.seller, "node groups");
-  EXPECT_EQ(read->what.ordered_at, intent.what.ordered_at);
-  EXPECT_EQ(read->what.lots, intent.what.lots);
+  ASSERT_THAT(read->bought, SizeIs(2));
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(read->bought[i].seller, intent.bought[i].seller);
+    EXPECT_EQ(read->bought[i].ordered_at, intent.bought[i].ordered_at);
+    EXPECT_EQ(read->bought[i].lots, intent.bought[i].lots);
+  }
+  ASSERT_TRUE(read->ordering.has_value());
+  EXPECT_EQ(read->ordering->lots, intent.ordering->lots);
+  intent.ordering.reset();
+  EXPECT_FALSE(ParseIntent(FormatIntent(intent))->ordering.has_value());
+}
+
+TEST(IntentTest, PurchasesOfOneSellerAndSourceAreOneLotAndOthersStayApart) {
+  std::vector<Outcome> bought;
+  AddPurchase(bought, APurchase("x", {{.source = "a", .machines = 2, .after = 2}}));
+  AddPurchase(bought, APurchase("y", {{.source = "a", .machines = 3, .after = 3}}));
+  AddPurchase(bought, APurchase("x", {{.source = "a", .machines = 1, .claimed = 1, .after = 4},
+                                      {.source = "b", .machines = 7, .after = 7}}));
+  AddPurchase(bought, APurchase("x", {}));
+  ASSERT_THAT(bought, SizeIs(3));
+  ASSERT_THAT(bought[0].lots, SizeIs(1));
+  EXPECT_EQ(bought[0].lots[0],
+            (Lot{.source = "a", .machines = 3, .claimed = 1, .before = 0, .after = 4}));
+  EXPECT_EQ(bought[1].lots[0].machines, 3);
+  ASSERT_THAT(bought[2].lots, SizeIs(1));
+  EXPECT_EQ(bought[2].lots[0].source, "b");
 }
 
 TEST(IntentTest, TextThatIsNoneIsAnErrorAndNeverACrash) {
   for (const char* text :
-       {"", "[]", "{", "7", R"({"lots":1})", R"({"lots":[1]})", R"({"lots":[{"machines":1}]})",
-        R"({"attempt":-1})", R"({"attempt":18446744073709551615})", R"({"at":"yesterday"})"}) {
+       {"", "[]", "{", "7", R"({"bought":1})", R"({"bought":[1]})", R"({"bought":[{"lots":1}]})",
+        R"({"bought":[{"lots":[1]}]})", R"({"bought":[{"lots":[{"machines":1}]}]})",
+        R"({"ordering":7})", R"({"attempt":-1})", R"({"attempt":18446744073709551615})",
+        R"({"bought":[{"at":"yesterday"}]})"}) {
     EXPECT_FALSE(ParseIntent(text).ok()) << text;
   }
   EXPECT_TRUE(ParseIntent("{}").ok());

@@ -91,11 +91,6 @@ class BatchSeat final : public EngineSeat, public host::Engine {
       const std::lock_guard lock(mutex_);
       report_ = report;
     }
-    if (parts_.session_ended) {
-      auto shown = std::make_shared<report::SessionReport>(*report);
-      shown->gangs = gangs_;
-      parts_.session_ended(std::move(shown));
-    }
     co_return host::PassEnd{.succeeded = succeeded};
   }
 

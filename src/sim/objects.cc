@@ -1,7 +1,9 @@
 #include "sim/objects.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "model/api.h"
 #include "model/batch.h"
 #include "model/node_class.h"
 #include "model/node_pool.h"
@@ -22,6 +24,17 @@ Objects::Objects(Cluster& cluster) : cluster_(cluster), stored_(cluster.agenda()
   Keep<model::Queue>();
   KeepNodes();
   KeepPods();
+}
+
+// Without the kind: it is the one of whoever it belongs to.
+Result<model::ObjectMeta> Objects::MetadataOf(const std::string& json) {
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains("metadata"))
+    return InvalidArgument("an object without metadata");
+  const nlohmann::json alone = {{"metadata", parsed["metadata"]}};
+  auto read = wire::FromJson<model::PartialObjectMetadata>(alone.dump());
+  if (!read.ok()) return read.status();
+  return std::move(read->metadata);
 }
 
 void Objects::KeepNodes() {

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "cluster/stored_objects.h"
-#include "model/api.h"
 #include "model/kinds.h"
+#include "model/meta.h"
 #include "sim/cluster.h"
 #include "wire/wire.h"
 
@@ -57,11 +57,11 @@ class Objects final : public cluster::ObjectWriter {
     doors_[KeyOf(api_version, resource)] = {
         .show =
             [this, read = std::move(read)](const std::string& json) {
-              auto metadata = wire::FromJson<model::PartialObjectMetadata>(json);
+              auto metadata = MetadataOf(json);
               if (!metadata.ok()) return metadata.status();
               auto object = read(json);
               if (!object.ok()) return object.status();
-              object->metadata = std::move(metadata->metadata);
+              object->metadata = *std::move(metadata);
               cluster_.Upsert(*std::move(object));
               return Status::Ok();
             },
@@ -113,6 +113,8 @@ class Objects final : public cluster::ObjectWriter {
   static std::string KeyOf(std::string_view api_version, std::string_view resource) {
     return std::string(api_version) + "/" + std::string(resource);
   }
+  // Of an object of any kind.
+  static Result<model::ObjectMeta> MetadataOf(const std::string& json);
   void KeepNodes();
   void KeepPods();
   const Door* DoorOf(const cluster::ObjectName& object) const;

@@ -148,6 +148,30 @@ TEST_F(ObjectsTest, ARefusedCallChangesNothing) {
   EXPECT_NE(Shown("a"), nullptr);
 }
 
+TEST_F(ObjectsTest, AKindThatTheWireHasNoTableForIsShownAsItsReaderReadsIt) {
+  struct Train {
+    model::ObjectMeta metadata;
+    std::string json;
+  };
+  const std::function<Result<Train>(std::string_view)> read =
+      [](std::string_view json) -> Result<Train> {
+    if (json.find("broken") != std::string_view::npos) return InvalidArgument("broken");
+    return Train{.metadata = {}, .json = std::string(json)};
+  };
+  api_.objects.KeepAs<Train>("example.com/v1", "trains", read);
+  const cluster::ObjectName name{"example.com/v1", "trains", "ns", "t"};
+  ASSERT_TRUE(Do(api_.CreateObject(name, R"({"kind":"Train","spec":{"cars":3}})")).ok());
+  const auto* shown = world_.objects<Train>().Find("ns", "t");
+  ASSERT_NE(shown, nullptr);
+  EXPECT_EQ(shown->metadata.name, "t");
+  EXPECT_FALSE(shown->metadata.uid.empty());
+  EXPECT_THAT(shown->json, HasSubstr("\"cars\":3"));
+  ASSERT_TRUE(Do(api_.UpdateObject(name, R"({"spec":{"cars":"broken"}})")).ok());
+  EXPECT_EQ(api_.objects.unreadable(), 1u);
+  api_.objects.Remove(name);
+  EXPECT_EQ(world_.objects<Train>().Find("ns", "t"), nullptr);
+}
+
 TEST_F(ObjectsTest, AnObjectThatCannotBeReadIsNotShown) {
   ASSERT_TRUE(Do(api_.CreateObject(Claim("a"), R"({"spec":{"taints":7}})")).ok());
   EXPECT_EQ(Shown("a"), nullptr);

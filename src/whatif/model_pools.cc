@@ -49,6 +49,7 @@ class ModelPoolsEngine final : public ModelEngine {
                                                                    .log = process.log,
                                                                    .metrics = process.metrics,
                                                                    .filters = options.filters,
+                                                                   .not_ours = options.not_ours,
                                                                    .wake = process.look_again});
     turn_.Open(*engine_);
     if (options_.engine_is) options_.engine_is(engine_.get());
@@ -58,6 +59,7 @@ class ModelPoolsEngine final : public ModelEngine {
   }
 
   host::Engine& engine() override { return turn_; }
+  market::Seller* seller() override { return &engine_->seller(); }
 
  private:
   const ModelPoolsOptions options_;

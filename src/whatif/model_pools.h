@@ -37,6 +37,8 @@ struct ModelPoolsOptions {
   provision::EngineOptions engine;
   const fit::Chain* filters = nullptr;
   std::function<void(const report::ProvisionReport&)> passed = nullptr;
+  // Pods that somebody else buys for, with a batch scheduler beside it. Null: none.
+  std::function<bool(const model::Pod&)> not_ours = nullptr;
   cloud::CloudNodeClaimsOptions claims = {};
   // The engine of the process that runs now, for who wants to look; null between two.
   std::function<void(provision::Engine*)> engine_is = nullptr;

@@ -14,8 +14,10 @@ using namespace std::chrono_literals;
 using batch::GangBuyer;
 using market::FakeSeller;
 using test::BatchCluster;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr std::string_view kBuyingConf = R"(actions: "enqueue, allocate, backfill, preempt"
@@ -40,6 +42,7 @@ class Rig {
     seller.stock["memory"] = BatchCluster::Amount("4000Gi");
     seller.stock["pods"] = BatchCluster::Amount("10k");
     seller.price_per_machine = 2;
+    stall.refusal = "is closed";
     cluster.Queue("default");
   }
   void Start(batch::BuyingOptions options = {}, batch::EngineOptions engine = {}) {
@@ -63,9 +66,22 @@ class Rig {
     Start(options);
   }
   // One more machine has become a node.
-  void Arrives(const std::string& name) {
+  void Arrives(const std::string& name) { ArrivesFrom(seller, name); }
+  void ArrivesFrom(FakeSeller& from, const std::string& name) {
     cluster.Node(name, "4");
-    seller.arrived.push_back(name);
+    from.arrived.push_back(name);
+  }
+  // Three machines are bought; one comes, two never will, and the second seller has more.
+  void LoseTwoOfThree(batch::BuyingOptions options = {}) {
+    cluster.Gang("gang", 3, "4");
+    Start(options);
+    cluster.Run(3s);
+    Arrives("n-1");
+    cluster.Run(2s);
+    seller.target = 1;
+    seller.refusal = "sold out";
+    stall.refusal.clear();
+    cluster.Run(3s);
   }
   std::string AnnotationOf(const std::string& group) {
     const auto json = cluster.executor.BlockOn(
@@ -83,7 +99,8 @@ class Rig {
 
   BatchCluster cluster;
   FakeSeller seller{"shop"};
-  market::Market market{{&seller}};
+  FakeSeller stall{"stall"};  // closed, unless a test opens it
+  market::Market market{{&seller, &stall}};
   std::unique_ptr<GangBuyer> buyer;
   std::vector<std::unique_ptr<GangBuyer>> graves;
 };
@@ -95,7 +112,7 @@ TEST(GangBuying, AGangIsBoughtForWholeHeldAndStartedFromZero) {
   rig.cluster.Run(3s);
   ASSERT_THAT(rig.seller.ordered, SizeIs(1));
   EXPECT_EQ(rig.seller.target, 3);
-  EXPECT_THAT(rig.AnnotationOf("gang"), HasSubstr("\"ordered\":true"));
+  EXPECT_THAT(rig.AnnotationOf("gang"), AllOf(HasSubstr("shop"), Not(HasSubstr("ordering"))));
   rig.Arrives("n-1");
   rig.Arrives("n-2");
   rig.cluster.Run(3s);
@@ -199,10 +216,11 @@ TEST(GangBuying, AnOrderThatNobodyKnowsOfIsLookedForBeforeItIsPlacedAgain) {
   for (const bool went_out : {true, false}) {
     Rig rig;
     rig.cluster.Gang("gang", 2, "4");
-    market::Intent intent{.attempt = 1, .ordered = false, .until = rig.cluster.clock.Now() + 10min};
-    intent.what.seller = "shop";
-    intent.what.ordered_at = rig.cluster.clock.Now();
-    intent.what.lots = {{.source = "fake", .machines = 2, .before = 0, .after = 2}};
+    market::Intent intent{.attempt = 1, .until = rig.cluster.clock.Now() + 10min};
+    intent.ordering.emplace();
+    intent.ordering->seller = "shop";
+    intent.ordering->ordered_at = rig.cluster.clock.Now();
+    intent.ordering->lots = {{.source = "fake", .machines = 2, .before = 0, .after = 2}};
     std::string text = market::FormatIntent(intent);
     for (size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2)
       text.insert(at, "\\");
@@ -218,6 +236,64 @@ TEST(GangBuying, AnOrderThatNobodyKnowsOfIsLookedForBeforeItIsPlacedAgain) {
     EXPECT_EQ(rig.seller.target, 2) << went_out;
     EXPECT_THAT(rig.seller.ordered, SizeIs(went_out ? 0 : 1));
   }
+}
+
+TEST(GangBuying, WhatASecondSellerSoldIsNotMistakenForTheFirsts) {
+  Rig rig;
+  rig.LoseTwoOfThree();
+  ASSERT_THAT(rig.stall.ordered, SizeIs(1));
+  EXPECT_EQ(rig.stall.target, 2);
+  EXPECT_THAT(rig.AnnotationOf("gang"), AllOf(HasSubstr("shop"), HasSubstr("stall")));
+  EXPECT_TRUE(rig.IsHeld("n-1"));
+  rig.cluster.Run(10s);
+  EXPECT_THAT(rig.stall.ordered, SizeIs(1)) << "what was lost is bought again and again";
+  EXPECT_EQ(rig.cluster.Bound("gang"), 0);
+  rig.ArrivesFrom(rig.stall, "m-1");
+  rig.cluster.Run(2s);
+  EXPECT_TRUE(rig.IsHeld("m-1"));
+  EXPECT_EQ(rig.cluster.Bound("gang"), 0) << "half a gang has started";
+  rig.ArrivesFrom(rig.stall, "m-2");
+  rig.cluster.Run(5s);
+  EXPECT_EQ(rig.cluster.Bound("gang"), 3);
+  EXPECT_EQ(rig.AnnotationOf("gang"), "");
+  EXPECT_FALSE(rig.IsHeld("n-1") || rig.IsHeld("m-1") || rig.IsHeld("m-2"));
+  EXPECT_THAT(rig.seller.cancelled, IsEmpty());
+}
+
+TEST(GangBuying, EachSellerGetsBackWhatItSold) {
+  Rig rig;
+  batch::BuyingOptions options;
+  options.hold = 40s;
+  rig.LoseTwoOfThree(options);
+  ASSERT_EQ(rig.stall.target, 2);
+  rig.cluster.Run(45s);
+  ASSERT_FALSE(rig.seller.cancelled.empty());
+  ASSERT_FALSE(rig.stall.cancelled.empty());
+  EXPECT_EQ(rig.seller.cancelled[0].lots[0].machines, 1) << "what was lost is not his any more";
+  EXPECT_EQ(rig.stall.cancelled[0].lots[0].machines, 2);
+}
+
+TEST(GangBuying, ARestartKnowsWhatEachSellerSold) {
+  Rig rig;
+  rig.LoseTwoOfThree();
+  rig.Restart();
+  rig.cluster.Run(5s);
+  EXPECT_EQ(rig.buyer->holds(), 1u);
+  EXPECT_TRUE(rig.IsHeld("n-1"));
+  for (const std::string name : {"m-1", "m-2"}) rig.ArrivesFrom(rig.stall, name);
+  rig.cluster.Run(5s);
+  EXPECT_EQ(rig.cluster.Bound("gang"), 3);
+  EXPECT_THAT(rig.stall.ordered, SizeIs(1));
+}
+
+TEST(GangBuying, ASecondPurchaseThatFailsLeavesTheNoteOfTheFirst) {
+  Rig rig;
+  rig.stall.order_answer = ResourceExhausted("nothing left");
+  rig.LoseTwoOfThree();
+  ASSERT_THAT(rig.stall.ordered, SizeIs(1));
+  EXPECT_THAT(rig.AnnotationOf("gang"),
+              AllOf(HasSubstr("shop"), Not(HasSubstr("stall")), Not(HasSubstr("ordering"))));
+  EXPECT_TRUE(rig.IsHeld("n-1"));
 }
 
 TEST(GangBuying, NothingIsBoughtForWhatAQueueHoldsBack) {

@@ -271,6 +271,37 @@ TEST(BatchEngine, ALongSessionRunsElsewhere) {
   EXPECT_EQ(workers.calls, 1);
 }
 
+// A session on a worker, during which the world moves on.
+TEST(BatchEngine, AGangOfWhichOnePodIsGoneWhenTheSessionEndsDoesNotStartInPart) {
+  class Meanwhile final : public Workers {
+   public:
+    Status Submit(std::function<void()> work) override {
+      work();
+      if (happens) std::exchange(happens, nullptr)();
+      return Status::Ok();
+    }
+    std::function<void()> happens;
+  } workers;
+  for (const int min : {4, 3}) {
+    BatchCluster cluster;
+    cluster.Queue("default");
+    cluster.Node("a", "64");
+    cluster.Gang("gang", 4, "1", "default", min);
+    cluster.Run(20ms);
+    workers.happens = [&] { cluster.seen->DeletePod("ns", "gang-w-2"); };
+    cluster.Start(kPlain, {.most_tasks_here = 3}, &workers);
+    cluster.Run(90ms);
+    ASSERT_FALSE(cluster.reports.empty());
+    const auto& refused = cluster.reports.front()->refused;
+    EXPECT_EQ(cluster.Bound("gang"), min == 4 ? 0 : 3);
+    EXPECT_EQ(refused.size(), min == 4 ? 4u : 1u);
+    ASSERT_FALSE(refused.empty());
+    const bool for_the_gang =
+        refused.front().why.find("another pod of its gang") != std::string::npos;
+    EXPECT_EQ(for_the_gang, min == 4) << refused.front().why;
+  }
+}
+
 constexpr std::string_view kPreempts = R"(actions: "enqueue, allocate, preempt, reclaim, backfill"
 tiers:
 - plugins:

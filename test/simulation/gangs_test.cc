@@ -156,6 +156,9 @@ class GangsLife {
   std::string Story() const {
     std::string text =
         fmt::format("seed {}; play it again: COPPICE_SEED={} COPPICE_RUNS=1\n", seed_, seed_);
+    text += fmt::format("{} sessions, {} passes, {} gangs, {} pods, {} objects unreadable\n",
+                        sessions_, passes_, gangs_->gangs().size(),
+                        model_->cluster.objects().pod_count(), model_->api.objects.unreadable());
     for (const std::string& what : broken_) text += "BROKEN: " + what + "\n";
     for (const std::string& line : told_) text += line + "\n";
     return text;

@@ -211,18 +211,14 @@ coppice::Task<void> GangBuyer::Consider(WaitingJob job, TimePoint now) {
 
 coppice::Task<void> GangBuyer::Buy(std::string id, market::Offer offer, TimePoint now) {
   market::Intent intent;
-  {
-    const Gang& gang = gangs_[id];
-    if (gang.held) intent = *gang.held;  // what came of the purchases before stays his
-    intent.attempt = gang.attempts + 1;
+  if (const Gang& gang = gangs_[id]; gang.held) {
+    intent = *gang.held;  // what came of the purchases before stays its own
+    WriteOffLost(id, intent.bought);
   }
-  intent.ordered = false;
+  intent.attempt = gangs_[id].attempts + 1;
   intent.until = now + parts_.options.hold;
-  if (intent.what.ordered_at == TimePoint()) intent.what.ordered_at = now;
-  intent.what.seller = offer.seller;
-  intent.what.gang = id;
-  const std::vector<market::Lot> before = intent.what.lots;
-  intent.what.lots = offer.lots;
+  intent.ordering = market::Outcome{
+      .status = {}, .seller = offer.seller, .gang = id, .lots = offer.lots, .ordered_at = now};
   const Status written = co_await WriteIntent(id, &intent);
   if (!written.ok()) {
     Refuse(gangs_[id], "what is to be ordered could not be written down: " + written.message(),
@@ -231,27 +227,19 @@ coppice::Task<void> GangBuyer::Buy(std::string id, market::Offer offer, TimePoin
     co_return;
   }
   market::Outcome outcome = co_await parts_.market.Order(offer);
-  Gang& gang = gangs_[id];
-  gang.attempts = intent.attempt;
+  market::Outcome purchase = *std::exchange(intent.ordering, std::nullopt);
+  gangs_[id].attempts = intent.attempt;
   if (!outcome.status.ok()) {
-    Refuse(gang, "the order failed: " + outcome.status.message(), now);
-    Tell(id, "Warning", "FailedToScaleUp", gang.told.why);
-    if (!gang.held) static_cast<void>(co_await WriteIntent(id, nullptr));  // says so itself
+    Refuse(gangs_[id], "the order failed: " + outcome.status.message(), now);
+    Tell(id, "Warning", "FailedToScaleUp", gangs_[id].told.why);
+    const std::optional<market::Intent> before = gangs_[id].held;
+    const Status noted = co_await WriteIntent(id, before ? &*before : nullptr);
+    (void)noted;  // says so itself; a restart asks the seller, who knows of no such order
     co_return;
   }
-  intent.ordered = true;
-  intent.what.lots = before;
-  for (const market::Lot& lot : outcome.lots) {
-    const auto same = std::ranges::find(intent.what.lots, lot.source, &market::Lot::source);
-    if (same == intent.what.lots.end()) {
-      intent.what.lots.push_back(lot);
-      continue;
-    }
-    // What of the first purchase has not come will not: it is what this one replaces.
-    same->machines = std::max(0, same->machines - gang.lost) + lot.machines;
-    same->claimed += lot.claimed;
-    same->after = lot.after;
-  }
+  purchase.lots = std::move(outcome.lots);
+  market::AddPurchase(intent.bought, std::move(purchase));
+  Gang& gang = gangs_[id];
   gang.refused = false;
   gang.wait = Duration::zero();
   gang.lost = 0;

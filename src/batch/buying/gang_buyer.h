@@ -87,6 +87,10 @@ class GangBuyer final : public WaitingJobs {
   bool TooDear(const market::Offer& offer, std::string& why) const;
   market::View ViewNow(TimePoint now) const;
   std::vector<std::string> NodesOfOthers(const std::string& id) const;
+  // What has come of all that was bought for it.
+  market::Delivery Delivered(const std::string& id) const;
+  // Takes out what will not come any more: the next purchase is in its place.
+  void WriteOffLost(const std::string& id, std::vector<market::Outcome>& bought) const;
   void TellSellers();
   const model::PodGroup* GroupOf(const std::string& id) const;
   void Tell(const std::string& id, std::string_view type, std::string_view reason,

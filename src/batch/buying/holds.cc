@@ -23,6 +23,12 @@ cluster::ObjectName GroupNamed(const std::string& id, std::string uid) {
           .uid = std::move(uid)};
 }
 
+market::Outcome OfOneLot(const market::Outcome& purchase, const market::Lot& lot) {
+  market::Outcome one = purchase;
+  one.lots = {lot};
+  return one;
+}
+
 }  // namespace
 
 const model::PodGroup* GangBuyer::GroupOf(const std::string& id) const {
@@ -67,16 +73,44 @@ std::vector<std::string> GangBuyer::NodesOfOthers(const std::string& id) const {
   return taken;
 }
 
+market::Delivery GangBuyer::Delivered(const std::string& id) const {
+  market::Delivery all;
+  const std::vector<std::string> others = NodesOfOthers(id);
+  for (const market::Outcome& purchase : gangs_.at(id).held->bought) {
+    const market::Delivery one = parts_.market.Look(purchase, others);
+    all.nodes.insert(all.nodes.end(), one.nodes.begin(), one.nodes.end());
+    all.coming += one.coming;
+    all.lost += one.lost;
+  }
+  return all;
+}
+
+void GangBuyer::WriteOffLost(const std::string& id, std::vector<market::Outcome>& bought) const {
+  const std::vector<std::string> others = NodesOfOthers(id);
+  for (market::Outcome& purchase : bought) {
+    for (market::Lot& lot : purchase.lots) {
+      const int lost = parts_.market.Look(OfOneLot(purchase, lot), others).lost;
+      const int claimed = std::max(0, lost - lot.machines);
+      lot.machines = std::max(0, lot.machines - lost);
+      lot.claimed = std::max(0, lot.claimed - claimed);
+    }
+    std::erase_if(purchase.lots,
+                  [](const market::Lot& lot) { return lot.machines + lot.claimed == 0; });
+  }
+  std::erase_if(bought, [](const market::Outcome& purchase) { return purchase.lots.empty(); });
+}
+
 // Machines on their way that nobody else is to count on.
 void GangBuyer::TellSellers() {
   std::vector<market::Reserved> reserved;
   for (const auto& [id, gang] : gangs_) {
     if (!gang.held) continue;
-    for (const market::Lot& lot : gang.held->what.lots) {
-      market::Outcome of_lot = gang.held->what;
-      of_lot.lots = {lot};
-      const int coming = parts_.market.Look(of_lot, NodesOfOthers(id)).coming;
-      if (coming > 0) reserved.push_back({gang.held->what.seller, lot.source, id, coming});
+    const std::vector<std::string> others = NodesOfOthers(id);
+    for (const market::Outcome& purchase : gang.held->bought) {
+      for (const market::Lot& lot : purchase.lots) {
+        const int coming = parts_.market.Look(OfOneLot(purchase, lot), others).coming;
+        if (coming > 0) reserved.push_back({purchase.seller, lot.source, id, coming});
+      }
     }
   }
   parts_.market.Keep(reserved);
@@ -95,29 +129,27 @@ coppice::Task<void> GangBuyer::Recover() {
                          {{"gang", id}, {"error", intent.status()}});
       continue;
     }
-    intent->what.gang = id;
+    for (market::Outcome& purchase : intent->bought) purchase.gang = id;
+    if (intent->ordering) intent->ordering->gang = id;
     found.emplace_back(id, *std::move(intent));
   }
   for (auto& [id, intent] : found) {
-    if (!intent.ordered) {
+    if (intent.ordering) {
       // Written, and nobody knows how far the orders went. All of it or nothing.
-      std::vector<market::Lot> went;
-      for (const market::Lot& lot : intent.what.lots) {
-        if (parts_.market.WasOrdered(intent.what, lot)) went.push_back(lot);
+      market::Outcome purchase = *std::exchange(intent.ordering, std::nullopt);
+      const market::Outcome asked = purchase;
+      std::erase_if(purchase.lots,
+                    [&](const market::Lot& lot) { return !parts_.market.WasOrdered(asked, lot); });
+      if (purchase.lots.size() == asked.lots.size()) {
+        market::AddPurchase(intent.bought, std::move(purchase));
+      } else if (!purchase.lots.empty()) {
+        const Status given_back = co_await parts_.market.Cancel(std::move(purchase));
+        parts_.log.Info("half a purchase of the process before is given back",
+                        {{"gang", id}, {"answer", given_back}});
       }
-      const bool all = went.size() == intent.what.lots.size();
-      if (!all) {
-        intent.what.lots = std::move(went);
-        if (!intent.what.lots.empty()) {
-          const Status given_back = co_await parts_.market.Cancel(intent.what);
-          parts_.log.Info("half a purchase of the process before is given back",
-                          {{"gang", id}, {"answer", given_back}});
-        }
-        static_cast<void>(co_await WriteIntent(id, nullptr));  // says so itself
-        continue;
-      }
-      intent.ordered = true;
-      static_cast<void>(co_await WriteIntent(id, &intent));
+      const bool nothing = intent.bought.empty();
+      static_cast<void>(co_await WriteIntent(id, nothing ? nullptr : &intent));  // says so itself
+      if (nothing) continue;
     }
     Gang& gang = gangs_[id];
     gang.attempts = intent.attempt;
@@ -171,7 +203,7 @@ coppice::Task<void> GangBuyer::LookAfter(std::string id, TimePoint now) {
     co_return;
   }
   const auto waiting = std::ranges::find(latest_, id, &WaitingJob::id);
-  const market::Delivery delivery = parts_.market.Look(gangs_[id].held->what, NodesOfOthers(id));
+  const market::Delivery delivery = Delivered(id);
   if (waiting == latest_.end() || (waiting->ready && delivery.coming == 0)) {
     co_await LetGo(id, waiting == latest_.end() && delivery.coming > 0, "the gang has started");
     co_return;
@@ -210,17 +242,18 @@ coppice::Task<void> GangBuyer::HoldNode(std::string id, std::string node) {
 
 coppice::Task<void> GangBuyer::LetGo(std::string id, bool give_back, std::string why) {
   const std::vector<std::string> nodes = std::exchange(gangs_[id].nodes, {});
-  const market::Outcome what = gangs_[id].held->what;
+  const std::vector<market::Outcome> bought = gangs_[id].held->bought;
   gangs_[id].held.reset();
   gangs_[id].coming = gangs_[id].lost = 0;
   for (const std::string& node : nodes) parts_.world.held_nodes().Release(node, kHolder);
   parts_.log.Info("machines are no longer held for a gang",
                   {{"gang", id}, {"nodes", nodes.size()}, {"why", why}});
-  if (give_back) {
-    const Status answer = co_await parts_.market.Cancel(what);
+  for (const market::Outcome& purchase : bought) {
+    if (!give_back) break;
+    const Status answer = co_await parts_.market.Cancel(purchase);
     if (!answer.ok())
       parts_.log.Warning("not all that was bought for a gang could be given back",
-                         {{"gang", id}, {"error", answer}});
+                         {{"gang", id}, {"seller", purchase.seller}, {"error", answer}});
   }
   for (const std::string& node : nodes) {
     if (parts_.world.FindNode(node) == nullptr) continue;
