@@ -390,6 +390,23 @@ TEST(GangBuying, AnOfferAboveTheLimitIsNotTaken) {
   EXPECT_THAT(rig.buyer->Report()[0].why, HasSubstr("4 an hour"));
 }
 
+// A real API server shows pods one after the other.
+TEST(GangBuying, NothingIsBoughtForThePodsThatAreThereWhileOthersAreStillToCome) {
+  Rig rig;
+  rig.cluster.Group("gang", 3);
+  rig.cluster.Pod("gang-w-0", "gang", "4");
+  rig.Start();
+  rig.cluster.Run(5s);
+  EXPECT_THAT(rig.seller.quoted, IsEmpty());
+  ASSERT_THAT(rig.buyer->Report(), SizeIs(1));
+  EXPECT_THAT(rig.buyer->Report()[0].why, HasSubstr("2 of its pods are not created yet"));
+  rig.cluster.Pod("gang-w-1", "gang", "4");
+  rig.cluster.Pod("gang-w-2", "gang", "4");
+  rig.cluster.Run(3s);
+  ASSERT_THAT(rig.seller.ordered, SizeIs(1));
+  EXPECT_EQ(rig.seller.target, 3);
+}
+
 TEST(GangBuying, AGroupWhosePodsAreStillToBeMadeIsQuotedByItsMinimum) {
   Rig rig;
   rig.cluster.Create(

@@ -32,7 +32,8 @@ std::string BatchRights() {
          "metadata: {name: coppice-batch}\nrules:\n" +
          rules +
          // The chart runs it beside node groups, under their lease; alone it has one of its own.
-         "  - {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [vc-scheduler], "
+         "  - {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: "
+         "[vc-scheduler], "
          "verbs: [get, update]}\n"
          "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\n"
          "metadata: {name: coppice-batch}\n"

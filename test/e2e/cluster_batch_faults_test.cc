@@ -117,7 +117,7 @@ TEST_F(ClusterExtenderTest, OneThatDiesInMidSessionHoldsTheGangBackUntilItIsTher
   clock_.SleepFor(seconds(2));
   KillExtender();
   EXPECT_TRUE(Until([&] { return !Refusal("gang").empty(); }, seconds(30)));
-  EXPECT_THAT(Refusal("gang"), HasSubstr("extender"));
+  EXPECT_THAT(Refusal("gang"), HasSubstr("/predicate"));
   EXPECT_EQ(bindings.Look("gang"), 0) << "placed without asking who has to be asked";
   StartExtender();
   EXPECT_TRUE(Until([&] { return Running("gang") == 4; }, seconds(60))) << Refusal("gang");
@@ -196,7 +196,8 @@ TEST_F(ClusterBatchFaultsTest, TheSecondReplicaTakesOverInTheMiddle) {
   const std::string conf = BatchConf(kSchedules);
   Child& leader = Schedule("a", conf, slowly_);
   ASSERT_TRUE(leader.WaitForLine("leading").has_value());
-  Child& second = Schedule("b", conf, slowly_);
+  Child& second = Schedule("b", conf, slowly_, false);
+  ASSERT_TRUE(second.WaitForLine("waiting for the lease").has_value());
   Bindings bindings(*rig_);
   ASSERT_TRUE(Until([&] { return Bound(bindings) >= 10; }, seconds(30)));
   leader.Signal(SIGKILL);

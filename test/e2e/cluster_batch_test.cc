@@ -106,11 +106,20 @@ TEST_F(ClusterBatchTest, AQueueTakesBackWhatIsItsShareAndNoMore) {
               Gang({.name = "silver", .size = 8, .min = 1, .queue = "silver"}));
   Schedule("a", BatchConf(kTakes));
   ASSERT_TRUE(Until([&] { return Running("silver") == 8; }, seconds(30)));
-  rig_->Apply(Gang({.name = "gold", .size = 8, .min = 1, .queue = "gold"}));
-  EXPECT_TRUE(Until([&] { return Running("gold") == 6 && Running("silver") == 2; }, seconds(60)))
-      << Running("gold") << " and " << Running("silver");
+  // Eight of one pod each: a gang that has its minimum takes nothing from others.
+  std::string gold;
+  for (int i = 0; i < 8; ++i)
+    gold += Gang({.name = "gold" + std::to_string(i), .size = 1, .queue = "gold"});
+  rig_->Apply(gold);
+  const auto golden = [&] {
+    int running = 0;
+    for (int i = 0; i < 8; ++i) running += Running("gold" + std::to_string(i));
+    return running;
+  };
+  EXPECT_TRUE(Until([&] { return golden() == 6 && Running("silver") == 2; }, seconds(60)))
+      << golden() << " and " << Running("silver");
   clock_.SleepFor(seconds(3));
-  EXPECT_EQ(Running("gold"), 6);
+  EXPECT_EQ(golden(), 6);
   EXPECT_EQ(Running("silver"), 2) << "more was taken than is gold's";
 }
 

@@ -51,6 +51,13 @@ report::WaitingGang Told(const WaitingJob& job, const market::Want& want) {
   return told;
 }
 
+// Tasks that it needs to start and of which nobody knows what they will ask for.
+int Unknown(const WaitingJob& job, const market::Want& want) {
+  int known = 0;
+  for (const market::TaskClass& one : want.classes) known += one.created ? 0 : one.count;
+  return job.uncreated - known;
+}
+
 std::string Lacks(const report::WaitingGang& told) {
   int tasks = 0;
   std::string roles;
@@ -176,6 +183,14 @@ coppice::Task<void> GangBuyer::Consider(WaitingJob job, TimePoint now) {
     }
     gang.told = std::move(told);
     if (gang.told.state != State::kWaits) co_return;
+    if (const int unknown = Unknown(job, want); unknown > 0) {
+      // Machines for those that are there already would be machines for half a gang.
+      gang.told.why = fmt::format(
+          "{} of its pods are not created yet, and neither a Job's templates nor minResources say "
+          "what they will ask for",
+          unknown);
+      co_return;
+    }
     if (want.classes.empty()) {
       gang.told.why = "all that it lacks has room on what exists";
       co_return;
