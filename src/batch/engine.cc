@@ -116,9 +116,10 @@ SessionInput Engine::Input(std::string uid, TimePoint now) const {
 std::vector<WaitingJob> Engine::WaitingIn(Session& session) const {
   std::vector<WaitingJob> waiting;
   for (const Job* job : session.jobs()) {
-    // A group that has not started, and whose controller has more pods to make.
+    // A group that has not started, and somebody has more pods to make: its controller, or whoever
+    // made those that are there.
     const bool more = (job->IsPending() || job->group.status.phase == "Inqueue") &&
-                      model::ControllerOf(job->group.metadata) != nullptr;
+                      (model::ControllerOf(job->group.metadata) != nullptr || !job->tasks.empty());
     const int32_t uncreated =
         more ? job->min_available - static_cast<int32_t>(job->tasks.size()) : 0;
     if (job->counts.of(TaskStatus::kPending) == 0 && uncreated <= 0) continue;
