@@ -203,9 +203,9 @@ class MethodCheck {
     return ordered;
   }
 
-  // The peer's events are those of several runs, and in which order it looks is chance in three
-  // places, so we may have stopped before the machine. Single-node consolidation: pools, until one
-  // has a command. Drift: machines that drifted at the same moment, until one has a command. Drift
+  // The peer's events are those of several runs, and in which order it looks is chance in four
+  // places, so we may have stopped before the machine. Single-node consolidation: pools, and
+  // machines of a pool that save equally much, until one has a command. Drift: machines that drifted at the same moment, until one has a command. Drift
   // of static pools: machines of a pool, as many as its budget allows.
   bool MayBeUnseen(const provision::MethodAnswer& answer, const std::string& node) const {
     const auto found = std::ranges::find_if(answer.candidates, [&](const auto& candidate) {
@@ -221,7 +221,10 @@ class MethodCheck {
     }
     if (answer.commands.empty()) return false;
     const provision::Candidate& taken = answer.commands[0].candidates[0];
-    if (name_ == "singleNode") return found->pool_name() != taken.pool_name();
+    if (name_ == "singleNode") {
+      return found->pool_name() != taken.pool_name() ||
+             found->SavingsRatio() == taken.SavingsRatio();
+    }
     return name_ == "drift" && DriftedAt(*found) == DriftedAt(taken) &&
            found->reschedulable.empty() == taken.reschedulable.empty();
   }
