@@ -45,6 +45,8 @@ class AcmeShelf final : public cloud::NodeClaims {
     const std::string id = "shelf://" + claim.metadata.uid;
     if (!on_.contains(id)) {
       if (free_ == 0) return ResourceExhausted("the shelf is empty");
+      if (!cloud::Fits(claim.spec.requests, types_->front().capacity))
+        return ResourceExhausted("nothing on the shelf is as large");
       --free_;
       model::NodeClaim& made = on_[id];
       made.metadata.labels[model::kInstanceTypeLabel] = "shelf";

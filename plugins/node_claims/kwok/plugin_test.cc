@@ -5,6 +5,7 @@
 
 #include "base/fake_clock.h"
 #include "plugins/node_claims/kwok/kwok_claims.h"
+#include "test/conformance/flaky_node_claims.h"
 #include "test/conformance/node_claims_suite.h"
 
 namespace coppice::node_claims::kwok {
@@ -18,50 +19,6 @@ cloud::NodeClassInput AKwokClass() {
   input.node_class.metadata.name = "default";
   return input;
 }
-
-// Answers get lost on their way, and lists break off.
-class Flaky final : public cloud::NodeClaims {
- public:
-  explicit Flaky(cloud::NodeClaims& inner) : inner_(inner) {}
-  bool lose = false, refuse = false, fail_list = false;
-  int calls = 0;
-
-  std::string_view Name() const override { return inner_.Name(); }
-  const cloud::NodeClaimsTraits& Traits() const override { return inner_.Traits(); }
-  std::vector<cloud::NodeClassKind> SupportedNodeClasses() const override {
-    return inner_.SupportedNodeClasses();
-  }
-  std::vector<cloud::RepairPolicy> RepairPolicies() const override {
-    return inner_.RepairPolicies();
-  }
-  Result<model::NodeClaim> Create(const model::NodeClaim& claim, Deadline deadline) override {
-    ++calls;
-    if (std::exchange(refuse, false)) return Unavailable("come back later");
-    auto made = inner_.Create(claim, deadline);
-    if (std::exchange(lose, false)) return Unavailable("the line is dead");
-    return made;
-  }
-  Status Delete(const model::NodeClaim& claim, Deadline deadline) override {
-    return inner_.Delete(claim, deadline);
-  }
-  Result<model::NodeClaim> Get(const cloud::ProviderId& id, Deadline deadline) override {
-    return inner_.Get(id, deadline);
-  }
-  Result<std::vector<model::NodeClaim>> List(Deadline deadline) override {
-    if (std::exchange(fail_list, false)) return Unavailable("half a page");
-    return inner_.List(deadline);
-  }
-  Result<std::shared_ptr<const cloud::InstanceTypes>> InstanceTypesFor(
-      const model::NodePool& pool, const cloud::WaitingShapes& waiting) const override {
-    return inner_.InstanceTypesFor(pool, waiting);
-  }
-  Result<std::string> IsDrifted(const model::NodeClaim& claim) const override {
-    return inner_.IsDrifted(claim);
-  }
-
- private:
-  cloud::NodeClaims& inner_;
-};
 
 }  // namespace
 }  // namespace coppice::node_claims::kwok
@@ -89,7 +46,7 @@ class KwokUnderTest {
  private:
   FakeClock clock_;
   node_claims::kwok::KwokClaims kwok_{cloud::KwokCatalog(), clock_};
-  node_claims::kwok::Flaky flaky_{kwok_};
+  FlakyNodeClaims flaky_{kwok_};
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Kwok, NodeClaimsSuite, KwokUnderTest);
 
