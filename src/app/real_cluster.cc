@@ -63,6 +63,7 @@ class RealCluster {
                                             {"cloud_provider", flags_.cloud_provider},
                                             {"dry_run", flags_.dry_run}});
     for (const std::string& note : flags_.notes) log_.Warning(note);
+    if (settings_.node_pools) TellVersion();
     server_ = std::make_unique<host::ApiServer>(
         ServerOptions(),
         host::ApiServer::Parts{.config = std::move(config),
@@ -100,6 +101,14 @@ class RealCluster {
   }
 
  private:
+  // By Karpenter's name, for dashboards that count replicas by it; what it says of Go is empty.
+  void TellVersion() {
+    metrics_
+        .GetGauge("karpenter_build_info", "Constant 1; the version is a label.",
+                  {{"version", kVersion}, {"goversion", ""}, {"goarch", ""}, {"commit", ""}})
+        .Set(1);
+  }
+
   bool Elects() const { return flags_.leader_elect && !flags_.dry_run; }
   Duration MaxViewAge() const { return flags_.options.deviations.fuse_max_view_age; }
   kube::ClusterFeed& feed() { return server_->feed(); }
@@ -130,6 +139,7 @@ class RealCluster {
          .clock = clock_,
          .log = log_,
          .metrics = metrics_,
+         .metric_sources = metric_sources_,
          .executor = *executor_,
          .workers = workers_,
          .rng = rng_,
@@ -195,6 +205,7 @@ class RealCluster {
     pages_.emplace(
         host::Pages::Parts{.health = health_,
                            .metrics = metrics_,
+                           .metric_sources = metric_sources_,
                            .not_ready = [this] { return server_->NotReady(MaxViewAge()); },
                            .before_metrics =
                                [this] {
@@ -309,6 +320,7 @@ class RealCluster {
   SeededRng rng_;
   SeededRng rng_cloud_{SeedFromSystem()};  // the provider draws on its own threads
   Metrics metrics_;
+  MetricSources metric_sources_;
   ChangesUnderWay changes_;
   Pool workers_;
   host::HealthCheck health_;

@@ -148,6 +148,19 @@ model::TopologySpreadConstraint ReadConstraint(const Node& item, Problems& probl
 void ReadSpread(MapReader& map, Problems& problems, SchedulerConfig& config) {
   std::string type = "System";
   map.Read("defaultingType", type);
+  auto constraints = ReadDefaultConstraints(map, problems);
+  if (type != "System" && type != "List") {
+    map.Complain("defaultingType", "is '" + type + "'; it is either System or List");
+  } else if (type == "System" && !constraints.empty()) {
+    map.Complain("defaultConstraints", "need 'defaultingType: List'");
+  }
+  config.default_spread_constraints = std::move(constraints);
+}
+
+}  // namespace
+
+std::vector<model::TopologySpreadConstraint> ReadDefaultConstraints(MapReader& map,
+                                                                    Problems& problems) {
   std::vector<model::TopologySpreadConstraint> constraints;
   map.EachItem("defaultConstraints", [&](const Node& item) {
     model::TopologySpreadConstraint constraint = ReadConstraint(item, problems);
@@ -162,15 +175,8 @@ void ReadSpread(MapReader& map, Problems& problems, SchedulerConfig& config) {
     }
     constraints.push_back(std::move(constraint));
   });
-  if (type != "System" && type != "List") {
-    map.Complain("defaultingType", "is '" + type + "'; it is either System or List");
-  } else if (type == "System" && !constraints.empty()) {
-    map.Complain("defaultConstraints", "need 'defaultingType: List'");
-  }
-  config.default_spread_constraints = std::move(constraints);
+  return constraints;
 }
-
-}  // namespace
 
 void ReadPluginArgs(std::string_view plugin, const Node& args, Problems& problems,
                     SchedulerConfig& config) {

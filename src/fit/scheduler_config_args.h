@@ -14,4 +14,8 @@ namespace coppice::fit {
 void ReadPluginArgs(std::string_view plugin, const yaml::Node& args, yaml::Problems& problems,
                     SchedulerConfig& config);
 
+// `map` has `defaultConstraints`: constraints that repeat none before.
+std::vector<model::TopologySpreadConstraint> ReadDefaultConstraints(yaml::MapReader& map,
+                                                                    yaml::Problems& problems);
+
 }  // namespace coppice::fit

@@ -19,7 +19,7 @@ net::ServerResponse Pages::Answer(const net::ServerRequest& request) const {
   } else if (request.path == "/metrics") {
     if (parts_.before_metrics) parts_.before_metrics();
     response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    response.body = parts_.metrics.Render() + ProcessMetrics();
+    response.body = parts_.metrics.Render() + parts_.metric_sources.Render() + ProcessMetrics();
   } else if (const auto page = pages_.find(request.path); page != pages_.end()) {
     response = page->second(request);
   } else {

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "base/metric_source.h"
 #include "base/metrics.h"
 #include "host/health_check.h"
 #include "net/http_server.h"
@@ -20,6 +21,7 @@ class Pages {
   struct Parts {
     const HealthCheck& health;
     Metrics& metrics;
+    const MetricSources& metric_sources;
     // "" or why nobody should be sent here.
     std::function<std::string()> not_ready;
     // Before each /metrics: what is worth knowing also when passes hang. May be null.

@@ -22,10 +22,12 @@ class PagesTest : public testing::Test {
   FakeClock clock_;
   HealthCheck health_{{}, clock_};
   Metrics metrics_;
+  MetricSources metric_sources_;
   std::string trouble_;
   int asked_ = 0;
   Pages pages_{{.health = health_,
                 .metrics = metrics_,
+                .metric_sources = metric_sources_,
                 .not_ready = [this] { return trouble_; },
                 .before_metrics = [this] { ++asked_; }}};
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/resources.h"
+#include "provision/default_spread.h"
 
 namespace coppice::provision {
 
@@ -18,6 +19,18 @@ std::string ShapeText(const model::ResourceList& requests) {
   std::string text;
   for (const auto& [name, amount] : requests) text += name + "=" + amount.Canonical() + ",";
   return text;
+}
+
+std::shared_ptr<const DefaultSpread> DefaultSpreadOf(const Context& context) {
+  const auto& constraints = context.options().default_spread;
+  if (constraints.empty()) return nullptr;
+  const cluster::World& world = context.world();
+  return std::make_shared<DefaultSpread>(
+      constraints,
+      SpreadObjects{.services = AllOf<model::Service>(world),
+                    .replication_controllers = AllOf<model::ReplicationController>(world),
+                    .replica_sets = AllOf<model::ReplicaSet>(world),
+                    .stateful_sets = AllOf<model::StatefulSet>(world)});
 }
 
 }  // namespace
@@ -93,7 +106,10 @@ DisruptionWorld MakeView(const ViewParts& parts, TimePoint now,
     const std::string& id = node->spec.provider_id;
     objects.held[id.empty() ? node->metadata.name : id] = std::string(holder);
   }
-  return MakeWorld(std::move(objects), context.labels(), StorageRulesOf(context), now);
+  DisruptionWorld made =
+      MakeWorld(std::move(objects), context.labels(), StorageRulesOf(context), now);
+  made.solver.default_spread = DefaultSpreadOf(context);
+  return made;
 }
 
 }  // namespace coppice::provision

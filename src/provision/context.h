@@ -49,6 +49,8 @@ class Context {
   }
   // A node carries the label of a class that we support.
   bool Manages(const model::Node& node) const;
+  // By which nodes and claims name their class.
+  const std::vector<std::string>& class_labels() const { return class_labels_; }
   // Absent: there is none of that name.
   std::optional<NodeClassFacts> ClassOf(const model::NodeClassReference& reference) const;
   // All that there are, by "<group>/<kind>/<name>"; class_keeper.h.

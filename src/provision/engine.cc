@@ -11,6 +11,7 @@
 #include "provision/lifecycle/node_end.h"
 #include "provision/lifecycle/repair.h"
 #include "provision/nearest_pool.h"
+#include "provision/observation.h"
 #include "provision/pool_seller.h"
 #include "provision/provisioner.h"
 
@@ -73,11 +74,12 @@ class Engine::Body {
         pools_(context_),
         classes_(context_),
         pod_events_(context_),
+        observation_(context_),
         life_({context_, store_, cloud_, pools_, pod_events_}),
         node_end_({context_, store_, cloud_}),
         garbage_({context_, store_, cloud_, life_}),
         repair_({context_, store_, life_}),
-        provisioner_({context_, store_, pools_, life_, marks_}),
+        provisioner_({context_, store_, pools_, life_, marks_, observation_.times}),
         queue_({context_, store_, life_, provisioner_, marks_}),
         disruptor_({context_, store_, pools_, queue_, marks_}),
         seller_({context_, store_, pools_, life_, provisioner_, marks_,
@@ -108,6 +110,7 @@ class Engine::Body {
     pod_events_.Look(nodes, now);
     const auto claims = store_.List();
     pools_.Look(claims, nodes, marks_.leaving, now);
+    observation_.Look(claims, now);
     life_.Look(claims, nodes, now);
     node_end_.Look(claims, now);
     repair_.Look(claims, nodes, now);
@@ -128,7 +131,9 @@ class Engine::Body {
   }
 
   bool PodWaits(const model::Pod& pod, TimePoint now) {
-    return IsProvisionable(pod) && batcher_.Trigger(pod.metadata.uid, now);
+    if (!IsProvisionable(pod)) return false;
+    observation_.times.Seen(pod, now);
+    return batcher_.Trigger(pod.metadata.uid, now);
   }
   bool News(TimePoint now) {
     if (context_.wake_at() <= now) return false;
@@ -185,12 +190,15 @@ class Engine::Body {
   void Finish(report::ProvisionReport& report, TimePoint now) {
     bool busy = context_.under_way() > 0;
     std::map<std::string, double> costs;
-    for (const ClaimPtr& claim : store_.List()) {
+    const auto claims = store_.List();
+    for (const ClaimPtr& claim : claims) {
       report.claims.push_back(StateOf(*claim, now));
       report.claims.back().price = pools_.PriceOfClaim(*claim);
       costs[report.claims.back().pool] += report.claims.back().price;
       busy = busy || report.claims.back().stage != "Ready";
     }
+    observation_.Priced(report.claims);
+    observation_.Synced(claims, garbage_.refreshed(), now);
     report.pools = pools_.States(costs);
     for (const report::PoolState& pool : report.pools) {
       context_.Set("karpenter_nodepools_cost_total", "The estimated cost of the nodes of a pool.",
@@ -234,6 +242,7 @@ class Engine::Body {
   PoolKeeper pools_;
   ClassKeeper classes_;
   PodEvents pod_events_;
+  Observation observation_;
   ClaimLife life_;
   NodeEnd node_end_;
   Garbage garbage_;

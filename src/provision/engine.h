@@ -25,6 +25,7 @@
 
 #include "base/executor.h"
 #include "base/log.h"
+#include "base/metric_source.h"
 #include "base/metrics.h"
 #include "base/pool.h"
 #include "base/rng.h"
@@ -59,6 +60,8 @@ struct EngineParts {
   Rng& rng;
   const Log& log;
   Metrics& metrics;
+  // For what is worked out when /metrics is asked for; null: it is not.
+  MetricSources* metric_sources = nullptr;
   // kube-scheduler's filters; null: they are not asked.
   const fit::Chain* filters = nullptr;
   // How old the view of the cluster is; null: always fresh.

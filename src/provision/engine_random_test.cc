@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -102,7 +103,15 @@ TEST_P(EngineRandomTest, NothingIsLostWhereverTheProcessDies) {
   EXPECT_EQ(rig.PodsWaiting(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, EngineRandomTest, testing::Range(1, 5));
+// More of them: COPPICE_SEED is the first, COPPICE_RUNS how many.
+int FromEnvironment(const char* name, int other) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? other : std::atoi(text);
+}
+const int kFirst = FromEnvironment("COPPICE_SEED", 1);
+
+INSTANTIATE_TEST_SUITE_P(Seeds, EngineRandomTest,
+                         testing::Range(kFirst, kFirst + FromEnvironment("COPPICE_RUNS", 4)));
 
 }  // namespace
 }  // namespace coppice::provision

@@ -203,11 +203,13 @@ class EngineRig : public cluster::Writer {
                       .rng = rng_,
                       .log = log_,
                       .metrics = metrics,
+                      .metric_sources = &metric_sources,
                       .filters = filters,
                       .foreign_classes = [] { return Classes(); }};
     process_->engine = std::make_unique<Engine>(std::move(parts));
   }
   Metrics metrics;
+  MetricSources metric_sources;
 
   // What the World is told later.
   void Deliver() {
@@ -450,8 +452,10 @@ class EngineRig : public cluster::Writer {
         bound->spec.node_name = node.metadata.name;
         bound->status.phase = "Running";
         bound->status.start_time = model::Time{clock.Now()};
-        bound->status.conditions = {{.type = "PodScheduled", .status = "True"},
-                                    {.type = "Ready", .status = "True"}};
+        const model::Time at{clock.Now()};
+        bound->status.conditions = {
+            {.type = "PodScheduled", .status = "True", .last_transition_time = at},
+            {.type = "Ready", .status = "True", .last_transition_time = at}};
         pod = bound;
         Show(*pod);
         break;

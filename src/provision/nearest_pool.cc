@@ -67,6 +67,7 @@ class PoolTrials {
     input.daemon_pods = world_.solver.daemon_pods;
     input.namespaces = world_.solver.namespaces;
     input.storage = world_.solver.storage;
+    if (!IsGone(trial, Lack::kTopology)) input.default_spread = world_.solver.default_spread;
     Solver solver(input, options_);
     SolveRequest request;
     request.pods = {PodIn(trial)};

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "base/clock.h"
+#include "model/pod.h"
 #include "provision/solver.h"
 
 namespace coppice::provision {
@@ -37,11 +39,16 @@ struct EngineOptions {
   PreferencePolicy preference_policy = PreferencePolicy::kRespect;
   MinValuesPolicy min_values_policy = MinValuesPolicy::kStrict;
   bool ignore_dra_requests = true;
+  // Of pods that have none of their own, as the cluster's scheduler is configured.
+  std::vector<model::TopologySpreadConstraint> default_spread = {};
   FeatureGates gates;
 
   // Sick nodes are deleted at once, as before Karpenter 1.15, instead of within budgets and after
   // their replacement (gate NodeRepair).
   bool legacy_node_repair = false;
+
+  // Metrics about every node, pod and claim that there is.
+  bool observe_cluster_state = true;
 
   // kube-scheduler's filters are asked before a machine is bought (not under upstream_exact).
   bool ask_filters = true;

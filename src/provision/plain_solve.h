@@ -74,10 +74,10 @@ class PlainSolve {
       const size_t at = queue.front();
       queue.pop_front();
       model::Pod pod = *pods[at];
-      bool placed = PlaceOne(at, pod);
+      bool placed = PlaceInTurns(at, pod);
       while (!placed && RelaxNext(pod, false)) {
         Register(pod);
-        placed = PlaceOne(at, pod);
+        placed = PlaceInTurns(at, pod);
       }
       if (placed) continue;
       queue.push_back(at);
@@ -250,7 +250,7 @@ class PlainSolve {
 
   std::vector<std::string> Domains(const Group& group, const model::Pod& pod,
                                    const model::NodeRequirements& strict,
-                                   const model::NodeRequirements& place) const {
+                                   const model::NodeRequirements& place) {
     const auto wanted = strict.Get(group.key);
     const auto offered = place.Get(group.key);
     const bool self = group.Selects(pod);
@@ -269,12 +269,13 @@ class PlainSolve {
       std::optional<int32_t> best;
       for (const auto& [domain, count] : counts) {
         const int32_t with = count + (self ? 1 : 0);
-        if (!offered.Has(domain) || with - least > group.max_skew || (best && with >= *best))
+        if (!offered.Has(domain) || with - least > group.max_skew || (best && with > *best))
           continue;
+        if (best && with < *best) found.clear();
         best = with;
-        found = {domain};
+        found.push_back(domain);
       }
-      return found;
+      return OneOf(found);
     }
     const bool is_affinity = group.kind == TopologyKind::kAffinity;
     for (const auto& [domain, count] : counts) {
@@ -286,9 +287,14 @@ class PlainSolve {
     });
     if (!is_affinity || !found.empty() || !self || any) return found;
     for (const auto& [domain, count] : counts) {
-      if (offered.Has(domain) && wanted.Has(domain)) return {domain};
+      if (offered.Has(domain) && wanted.Has(domain)) found.push_back(domain);
     }
-    return found;
+    return OneOf(found);
+  }
+  // The first, or the one whose turn it is.
+  std::vector<std::string> OneOf(const std::vector<std::string>& equal) {
+    most_equal_ = std::max(most_equal_, equal.size());
+    return equal.empty() ? equal : std::vector{equal[turn_ % equal.size()]};
   }
 
   bool Narrow(const model::Pod& pod, model::NodeRequirements& place, bool is_claim) {
@@ -371,6 +377,16 @@ class PlainSolve {
     return true;
   }
 
+  bool PlaceInTurns(size_t at, const model::Pod& pod) {
+    turn_ = most_equal_ = 0;
+    if (PlaceOne(at, pod)) return true;
+    const size_t turns = most_equal_;
+    for (turn_ = 1; turn_ < turns; ++turn_) {
+      if (PlaceOne(at, pod)) return true;
+    }
+    return false;
+  }
+
   bool PlaceOne(size_t at, const model::Pod& pod) {
     for (Place& node : nodes) {
       if (Add(at, pod, node)) return true;
@@ -412,6 +428,8 @@ class PlainSolve {
   std::vector<model::ResourceList> limits_;
   std::map<std::string, Group> groups_;
   int hosts_ = 0;
+  size_t turn_ = 0;
+  size_t most_equal_ = 0;
 };
 
 }  // namespace coppice::provision

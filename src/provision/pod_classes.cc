@@ -65,7 +65,22 @@ bool RelaxNext(model::Pod& pod, bool tolerate_preferences) {
   return tolerate_preferences && TolerateAvoided(pod.spec.tolerations);
 }
 
+// A pod that is relaxed never comes here again: the default constraints that it has lost would be
+// back.
 ClassId PodClasses::Of(const PodPtr& pod, bool may_join_settling) {
+  if (parts_.default_spread == nullptr || !pod->spec.topology_spread_constraints.empty())
+    return Interned(pod, may_join_settling);
+  std::string key = TwinKey(*pod) + DefaultSpread::OwnerKey(*pod);
+  key += may_join_settling ? '1' : '0';
+  const auto known = defaulted_.find(key);
+  if (known != defaulted_.end()) return known->second;
+  const PodPtr with = parts_.default_spread->With(*pod);
+  const ClassId id = Interned(with == nullptr ? pod : with, may_join_settling);
+  defaulted_.emplace(std::move(key), id);
+  return id;
+}
+
+ClassId PodClasses::Interned(const PodPtr& pod, bool may_join_settling) {
   std::string key = TwinKey(*pod);
   key += may_join_settling ? '1' : '0';
   const auto [it, is_new] = ids_.try_emplace(std::move(key), static_cast<ClassId>(classes_.size()));
@@ -78,7 +93,8 @@ ClassId PodClasses::Relaxed(ClassId id) {
   if (of.relaxed_known) return of.relaxed;
   of.relaxed_known = true;
   auto pod = std::make_shared<model::Pod>(*of.pod);
-  if (RelaxNext(*pod, parts_.tolerate_preferences)) of.relaxed = Of(pod, of.may_join_settling);
+  if (RelaxNext(*pod, parts_.tolerate_preferences))
+    of.relaxed = Interned(pod, of.may_join_settling);
   return of.relaxed;
 }
 

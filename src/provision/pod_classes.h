@@ -16,6 +16,7 @@
 #include "provision/algebra.h"
 #include "provision/amounts.h"
 #include "provision/bits.h"
+#include "provision/default_spread.h"
 #include "provision/host_ports.h"
 #include "provision/storage_index.h"
 #include "provision/taint_book.h"
@@ -55,7 +56,8 @@ class PodClasses {
     TaintBook& taints;
     TopologyFacts& topology;
     const StorageIndex& storage;
-    bool tolerate_preferences;  // some pool has a taint that only asks to be avoided
+    bool tolerate_preferences;            // some pool has a taint that only asks to be avoided
+    const DefaultSpread* default_spread;  // or null
   };
   explicit PodClasses(Parts parts) : parts_(parts) {}
 
@@ -68,11 +70,14 @@ class PodClasses {
   Bits& RefusedNodes(ClassId id, size_t nodes);
 
  private:
+  ClassId Interned(const PodPtr& pod, bool may_join_settling);
   std::unique_ptr<PodClass> Make(PodPtr pod, bool may_join_settling);
   HostedSet Hosted(const model::NodeRequirements& requirements);
 
   Parts parts_;
   std::unordered_map<std::string, ClassId> ids_;
+  // Of pods that were given the default constraints: by what they are without.
+  std::unordered_map<std::string, ClassId> defaulted_;
   std::vector<std::unique_ptr<PodClass>> classes_;
   std::vector<Bits> refused_nodes_;
 };

@@ -11,6 +11,7 @@
 #include "base/on_worker.h"
 #include "market/intent.h"
 #include "model/pod_kinds.h"
+#include "model/taints.h"
 #include "provision/claim_builder.h"
 #include "provision/nearest_pool.h"
 #include "provision/scheduler_check.h"

@@ -19,7 +19,6 @@ namespace {
 namespace names = model::karpenter;
 
 constexpr Duration kUnsureFor = std::chrono::seconds(10);
-constexpr Duration kFailedAgain = std::chrono::minutes(5);
 constexpr size_t kTypesToTell = 5;
 
 bool IsUnlaunched(const model::NodeClaim& claim) {
@@ -113,28 +112,6 @@ std::string Provisioner::WhyNotBuy(const model::NodePool& pool) {
   return "";
 }
 
-void Provisioner::TellIgnored(const DisruptionWorld& world, report::Provisioning& told) {
-  const StorageIndex storage(world.solver.storage);
-  const StorageRules rules = StorageRulesOf(context());
-  size_t ignored = 0;
-  for (const auto* entry : context().world().Unbound()) {
-    const PodPtr& pod = entry->pod;
-    if (!IsProvisionable(*pod)) continue;
-    if (context().parts.not_ours && context().parts.not_ours(*pod)) continue;
-    const auto refusal = Validate(*pod, storage, context().labels(), rules);
-    if (!refusal) continue;
-    ++ignored;
-    if (!refusal->silent) {
-      context().Tell(Context::Of(*pod), "Warning", "FailedScheduling",
-                     "Failed to schedule pod, " + refusal->text, kFailedAgain);
-    }
-    told.unplaced.push_back({.pod = pod, .text = refusal->text, .ignored = true});
-  }
-  context().Set("karpenter_scheduler_ignored_pods_count",
-                "Number of pods ignored during scheduling by Karpenter",
-                static_cast<double>(ignored));
-}
-
 void Provisioner::DropSettled(const SolveRequest& request, SolveOutcome& outcome) {
   const auto settled = [&](size_t pod) {
     const model::Pod& asked = *request.pods[pod];
@@ -183,25 +160,6 @@ void Provisioner::Nominate(const DisruptionWorld& world, const SolveRequest& req
       told.placed.push_back({request.pods[pod], state.name()});
     }
   }
-}
-
-void Provisioner::TellErrors(const SolveRequest& request, const SolveOutcome& outcome,
-                             report::Provisioning& told) {
-  size_t unschedulable = 0;
-  for (const PodError& error : outcome.errors) {
-    const PodPtr& pod = request.pods[error.pod];
-    if (error.kind == PodErrorKind::kReservation) continue;  // it will be tried again
-    ++unschedulable;
-    context().Tell(Context::Of(*pod), "Warning", "FailedScheduling",
-                   "Failed to schedule pod, " + error.text, kFailedAgain);
-    told.unplaced.push_back({.pod = pod, .text = error.text});
-  }
-  for (const size_t pod : outcome.left_out) {
-    told.unplaced.push_back(
-        {.pod = request.pods[pod], .text = "its volumes could not be looked up", .ignored = true});
-  }
-  context().Set("karpenter_scheduler_unschedulable_pods_count", "The number of unschedulable Pods.",
-                static_cast<double>(unschedulable), {{"controller", "provisioner"}});
 }
 
 Task<Result<ClaimPtr>> Provisioner::Buy(Wish wish) {
@@ -294,6 +252,17 @@ Task<Result<SolveOutcome>> Provisioner::Solve(std::shared_ptr<const DisruptionWo
   }
   const SolverOptions options = SolverOptionsOf(context());
   std::vector<PoolProblem> problems;
+  const auto id = [&] {
+    return MetricLabels{{"controller", "provisioner"}, {"scheduling_id", std::to_string(solves_)}};
+  };
+  constexpr char kDepth[] = "karpenter_scheduler_queue_depth";
+  constexpr char kDepthHelp[] = "The number of pods currently waiting to be scheduled.";
+  constexpr char kUnfinished[] = "karpenter_scheduler_unfinished_work_seconds";
+  for (const char* name : {kDepth, kUnfinished})  // of the solve before
+    context().parts.metrics.RemoveGauge(name, id());
+  ++solves_;
+  context().Set(kDepth, kDepthHelp, static_cast<double>(request.pods.size()), id());
+  context().Set(kUnfinished, "For how long a solve that has not ended has been at work.", 0, id());
   const std::function<void()> work = [&] {
     Solver solver(world->solver, options);
     outcome = solver.Solve(request);
@@ -301,6 +270,8 @@ Task<Result<SolveOutcome>> Provisioner::Solve(std::shared_ptr<const DisruptionWo
   };
   const Status solved = co_await OnWorker(context().parts.workers, context().parts.executor, work);
   if (!solved.ok()) co_return solved;
+  context().Set(kDepth, kDepthHelp, static_cast<double>(outcome.errors.size()), id());
+  TellZones(outcome);
   for (const PoolProblem& problem : problems) {
     if (const auto pool = parts_.pools.Find(world->solver.pools[problem.pool].name)) {
       context().Tell(Context::Of(*pool), "Warning", "NoCompatibleInstanceTypes",
@@ -324,6 +295,7 @@ Task<void> Provisioner::BuyAll(const DisruptionWorld& world, const SolveRequest&
                          : ClaimFrom(*pools.back(), planned, context().labels()));
   }
   DropMisfits(world, request, claims, outcome, told);
+  NoteDecisions(request, outcome);
   Nominate(world, request, outcome, world.now, told);
   TellErrors(request, outcome, told);
   std::vector<Task<report::PlannedMachine>> purchases;
@@ -356,7 +328,9 @@ Task<report::Provisioning> Provisioner::Run(TimePoint now) {
   const auto world = std::make_shared<DisruptionWorld>(MakeView(view, now));
   HoldBackLimits(*world);
   TellIgnored(*world, told);
-  const SolveRequest request = RequestOf(*world, on_their_way);
+  SolveRequest request = RequestOf(*world, on_their_way);
+  request.count_zones = context().options().observe_cluster_state;
+  for (const PodPtr& pod : request.pods) parts_.times.Seen(*pod, now);
   told.pods = request.pods.size();
   if (request.pods.empty()) co_return told;
   auto outcome = co_await Solve(world, request);

@@ -18,6 +18,7 @@
 
 #include "provision/cluster_view.h"
 #include "provision/lifecycle/claim_life.h"
+#include "provision/pod_times.h"
 #include "report/provision_report.h"
 
 namespace coppice::provision {
@@ -30,6 +31,7 @@ class Provisioner {
     PoolKeeper& pools;
     ClaimLife& life;
     Marks& marks;
+    PodTimes& times;
   };
   explicit Provisioner(Parts parts) : parts_(parts) {}
 
@@ -68,6 +70,8 @@ class Provisioner {
                          const std::set<std::string>& on_their_way) const;
   Task<Result<SolveOutcome>> Solve(std::shared_ptr<const DisruptionWorld> world,
                                    const SolveRequest& request);
+  void TellZones(const SolveOutcome& outcome);
+  void NoteDecisions(const SolveRequest& request, const SolveOutcome& outcome);
   Task<void> BuyAll(const DisruptionWorld& world, const SolveRequest& request,
                     SolveOutcome& outcome, const std::set<std::string>& unsynced,
                     report::Provisioning& told);
@@ -87,6 +91,9 @@ class Provisioner {
 
   Context& context() const { return parts_.context; }
 
+  // How long a pod that could not be helped is not told so again.
+  static constexpr Duration kFailedAgain = std::chrono::minutes(5);
+
   const Parts parts_;
   struct Expected {
     std::set<std::string> pods;  // uids
@@ -95,6 +102,8 @@ class Provisioner {
   std::map<std::string, Expected> expected_;  // by the claim's uid
   std::map<std::string, TimePoint> unsure_;   // by pool: a create whose end is not known
   std::set<std::string> static_busy_;         // pools
+  size_t solves_ = 0;
+  std::set<std::string> zones_told_;
 };
 
 // The most that a machine of any of these types has; with "nodes".

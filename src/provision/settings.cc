@@ -8,6 +8,7 @@
 
 #include "base/go_duration.h"
 #include "base/strings.h"
+#include "fit/default_spread_config.h"
 
 namespace coppice::provision {
 namespace {
@@ -95,11 +96,24 @@ void AddKarpenters(FlagSet& set, EngineOptions& options) {
               options.min_values_policy =
                   best_effort ? MinValuesPolicy::kBestEffort : MinValuesPolicy::kStrict;
             });
+  set.Add("scheduler-config", "string", "",
+          "What the cluster's kube-scheduler adds to pods, as a YAML or JSON document: "
+          "podTopologySpread.defaultConstraints, for pods without spread constraints of their own.",
+          [&options](std::string_view text) -> Status {
+            options.default_spread = TRY(fit::ParseDefaultSpread(text, "scheduler-config"));
+            return Status::Ok();
+          });
   set.Refuse("ignore-dra-requests", "true",
              "DRA is not there yet: pods with ResourceClaims are left alone");
   set.AddBool("legacy-node-repair", options.legacy_node_repair,
               "With the gate NodeRepair: sick nodes are deleted at once, as before Karpenter 1.15, "
               "instead of within the budgets for Unhealthy and after their replacement.");
+  set.Add("disable-cluster-state-observability", "bool", "false",
+          "No metrics about every node, pod and claim, nor about their conditions.",
+          [&options](std::string_view text) -> Status {
+            options.observe_cluster_state = !TRY(FlagBool(text));
+            return Status::Ok();
+          });
   set.Add("feature-gates", "string", "ReservedCapacity=true",
           "Name=true or false, comma separated: NodeRepair, ReservedCapacity, "
           "SpotToSpotConsolidation, StaticCapacity, TerminateFirstDrift, TerminateFirstRepair, "
@@ -137,15 +151,12 @@ void AddKarpentersProcess(FlagSet& set, Settings& settings) {
            {"cpu-requests", "int", "1000", "nothing here is sized by the process's own requests"},
            {"memory-limit", "int", "-1", "there is no garbage collector to be told"},
            {"disable-controller-warmup", "bool", "true", "a replica that waits reads the cluster"},
-           {"disable-cluster-state-observability", "bool", "false", "those metrics cost nothing"},
            {"log-output-paths", "string", "stdout", "the log goes to standard error"},
            {"log-error-output-paths", "string", "stderr", "the log goes to standard error"},
            {"karpenter-service", "string", "", "there is no webhook"}}) {
     set.Accept(name, type, default_text, why);
   }
   set.Refuse("enable-profiling", "false", "there are no profiling pages: use perf on the process");
-  set.Refuse("scheduler-config", "",
-             "default spread constraints are not read: write them into the pods");
 }
 
 void AddOurs(FlagSet& set, EngineOptions& options) {
@@ -157,8 +168,9 @@ void AddOurs(FlagSet& set, EngineOptions& options) {
               "[ours] Ask kube-scheduler's filters before a machine is bought: what it would not "
               "use is never bought.");
   set.AddBool("pool-disruption", options.disruption,
-              "[ours] Take machines away that are empty, outdated or too dear; false: only what "
-              "others delete.");
+              "[ours] Take machines away that are empty, outdated, too dear or (gate NodeRepair) "
+              "sick; false: only what others delete, what expires, and with --legacy-node-repair "
+              "what is sick.");
   set.AddDuration("pause-between-disruptions", options.pause_between_disruptions,
                   "[ours] Least time between two of one pool.");
   set.AddNumber("spot-to-spot-least-types", options.spot_to_spot_least_types,

@@ -81,6 +81,36 @@ TEST(SettingsTest, AVariableCountsWhereNoFlagSaysOtherwise) {
   EXPECT_EQ(settings.options.pause_between_disruptions, Duration::zero());
 }
 
+TEST(SettingsTest, TheSchedulersDefaultSpreadIsReadStrictly) {
+  const auto settings = MUST(Read({}, {{"SCHEDULER_CONFIG",
+                                        "podTopologySpread:\n  defaultConstraints:\n"
+                                        "  - maxSkew: 2\n    topologyKey: example.com/zone\n"
+                                        "    whenUnsatisfiable: DoNotSchedule\n"}}));
+  ASSERT_THAT(settings.options.default_spread, SizeIs(1));
+  EXPECT_EQ(settings.options.default_spread[0].max_skew, 2);
+  EXPECT_THAT(MUST(Read({"--scheduler-config={}"})).options.default_spread, SizeIs(0));
+  const auto wrong = [](const std::string& constraint) {
+    return Read({"--scheduler-config={podTopologySpread: {defaultConstraints: [" + constraint +
+                 "]}}"})
+        .status()
+        .message();
+  };
+  const std::string good = "{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule}";
+  EXPECT_THAT(wrong("{maxSkew: 0, topologyKey: z, whenUnsatisfiable: DoNotSchedule}"),
+              HasSubstr("maxSkew: has to be greater than 0"));
+  EXPECT_THAT(wrong("{maxSkew: 1, topologyKey: z, whenUnsatisfiable: Never}"),
+              HasSubstr("either DoNotSchedule or ScheduleAnyway"));
+  EXPECT_THAT(wrong(good + ", " + good), HasSubstr("repeats"));
+  EXPECT_THAT(wrong("{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, "
+                    "matchLabelKeys: [a]}"),
+              HasSubstr("matchLabelKeys has no effect"));
+  EXPECT_THAT(wrong("{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, "
+                    "labelSelector: {}}"),
+              HasSubstr("labelSelector: must not be set"));
+  EXPECT_THAT(Read({"--scheduler-config={podTopologySpreads: {}}"}).status().message(),
+              HasSubstr("podTopologySpreads"));
+}
+
 TEST(SettingsTest, AGateThatIsNotThereIsAnErrorIfItIsAskedForAndNotOtherwise) {
   EXPECT_OK(Read({"--feature-gates=NodeOverlay=false,StaticCapacity=true"}).status());
   EXPECT_TRUE(MUST(Read({"--feature-gates", "StaticCapacity=true"})).options.gates.static_capacity);

@@ -9,6 +9,14 @@
 
 namespace coppice::provision {
 
+namespace {
+
+// Zones, capacity types, architectures: whoever spreads over more than so many domains, all of them
+// equal and most of them impossible, is refused although one might do.
+constexpr size_t kMostTurns = 16;
+
+}  // namespace
+
 SolveRun::SolveRun(SolverWorld& world, const SolveRequest& request)
     : world_(world), request_(request), algebra_(world.algebra) {
   touched_at_.assign(world.node_order.size(), kNoId);
@@ -113,6 +121,7 @@ std::vector<size_t> SolveRun::Queue() const {
 
 SolveOutcome SolveRun::Run() {
   SolveOutcome outcome;
+  if (request_.count_zones) CountZones(outcome);
   const std::vector<size_t> sorted = Queue();
   std::deque<size_t> queue(sorted.begin(), sorted.end());
   std::vector<size_t> length_when_pushed(request_.pods.size(), 0);
@@ -174,7 +183,7 @@ bool SolveRun::TryAll(size_t pod, Refusal& refusal) {
         run_classes_[at]->keepers_noted = true;
         topology_->NoteKeepers(run_classes_[at]->rules);
       }
-      if (Place(pod, *run_classes_[at], refusal)) return true;
+      if (PlaceInTurns(pod, *run_classes_[at], refusal)) return true;
     }
     untold = false;
     // Whoever waits for a reservation, or can never be placed, keeps its wishes.
@@ -191,6 +200,20 @@ bool SolveRun::TryAll(size_t pod, Refusal& refusal) {
     if (run_classes_[at]->relaxed == kNoId) return false;
     at = run_classes_[at]->relaxed;
   }
+}
+
+// Where the chosen one of several equal domains has nothing for the pod, another may have.
+bool SolveRun::PlaceInTurns(size_t pod, RunClass& of, Refusal& refusal) {
+  topology_->SetTurn(0);
+  if (Place(pod, of, refusal)) return true;
+  if (refusal.kind != PodErrorKind::kUnschedulable) return false;
+  const size_t turns = std::min(topology_->most_equal(), kMostTurns);
+  for (size_t turn = 1; turn < turns; ++turn) {
+    topology_->SetTurn(turn);
+    Refusal same;  // the first one is told
+    if (Place(pod, of, same)) return true;
+  }
+  return false;
 }
 
 // By a class of its own without rules, of which only what others do to it is left.

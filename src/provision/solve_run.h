@@ -73,10 +73,16 @@ class SolveRun {
   void PrepareRules(RunClass& of);
   Bits RuledOutAtFirst(ClassId id);
 
+  // solve_zones.cc
+  std::optional<std::set<std::string>> VolumeZones(const PodClass& pods) const;
+  std::string ZoneOf(const RunClass& of);
+  void CountZones(SolveOutcome& outcome);
+
   // The loop.
   std::vector<size_t> Queue() const;
   bool TryAll(size_t pod, Refusal& refusal);
   bool Place(size_t pod, RunClass& of, Refusal& refusal);
+  bool PlaceInTurns(size_t pod, RunClass& of, Refusal& refusal);
   bool PlaceUntold(size_t pod, RunClass& of, Refusal& refusal);
   bool PlaceOnNode(size_t pod, RunClass& of);
   bool PlaceOnClaim(size_t pod, RunClass& of);

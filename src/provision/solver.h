@@ -34,6 +34,8 @@
 
 namespace coppice::provision {
 
+class DefaultSpread;  // default_spread.h
+
 using PodPtr = std::shared_ptr<const model::Pod>;
 using NodePtr = std::shared_ptr<const model::Node>;
 
@@ -97,6 +99,8 @@ struct SolverInput {
   std::vector<PodPtr> daemon_pods;
   std::vector<std::shared_ptr<const model::Namespace>> namespaces;
   StorageFacts storage;
+  // For pods that have no spread constraints of their own. Null: none.
+  std::shared_ptr<const DefaultSpread> default_spread;
 };
 
 enum class MinValuesPolicy : uint8_t { kStrict, kBestEffort };
@@ -134,6 +138,8 @@ struct SolveRequest {
   // Every claim is cut to most_instance_types as it would be bought. Simulations that choose
   // among all types say false.
   bool truncate = true;
+  // SolveOutcome::pending_by_zone is wanted.
+  bool count_zones = false;
 };
 
 // A machine that would be bought. Types are cheapest first.
@@ -172,6 +178,10 @@ struct SolveOutcome {
   std::vector<PodError> errors;             // by pod
   // Pods whose volumes could not be looked up: not tried at all.
   std::vector<size_t> left_out;
+  // Pods that wait (not those of machines that leave), by the one zone in which they can run as
+  // far as their own demands, volumes and rules say before anything is placed; "flexible" if there
+  // are several, "none" if there is none.
+  std::map<std::string, size_t> pending_by_zone;
 };
 
 // A pool that cannot buy anything as it stands, and why; known before any pod is asked for.

@@ -99,6 +99,24 @@ TEST_F(SolverTest, AWishIsDroppedBeforeAPodIsRefused) {
   EXPECT_FALSE(outcome.claims.front().requirements.Has(model::kZoneLabel));
 }
 
+TEST_F(SolverTest, OfEqualDomainsOneInWhichSomethingCanBeHadIsFound) {
+  auto types = std::make_shared<cloud::InstanceTypes>(*input_.pools.front().types);
+  for (cloud::InstanceType& type : *types) {
+    for (cloud::Offering& offering : type.offerings)
+      offering.available = offering.requirements.Get(model::kZoneLabel).Has("test-zone-2");
+  }
+  input_.pools.front().types = types;
+  auto pod = PodOf(100);
+  pod->spec.topology_spread_constraints.push_back(
+      {.max_skew = 1,
+       .topology_key = std::string(model::kZoneLabel),
+       .when_unsatisfiable = "DoNotSchedule",
+       .label_selector = model::LabelSelector{.match_labels = pod->metadata.labels}});
+  const auto outcome = Ask({pod});
+  ASSERT_EQ(outcome.claims.size(), 1u) << outcome.errors.front().text;
+  EXPECT_TRUE(outcome.claims.front().requirements.Get(model::kZoneLabel).Has("test-zone-2"));
+}
+
 TEST_F(SolverTest, PodsThatAskForDevicesByClaimAreRefusedForGood) {
   auto pod = PodOf(100);
   pod->spec.resource_claims.push_back({.name = "gpu"});

@@ -10,7 +10,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -72,6 +75,16 @@ class Topology {
   // Some rule leaves no domain at all, wherever the pod would go.
   bool IsHopeless(const ClassRules& rules);
 
+  // The domains of this label that the pod's own rules leave to it, wherever it would go; absent if
+  // it has no rule about them.
+  std::optional<std::set<std::string>> DomainsLeft(const ClassRules& rules, std::string_view key);
+
+  // Of domains that would do equally well the peer takes any, so that its next try may find the one
+  // in which a machine can be had. Here the first by name is taken, or the one whose turn it is.
+  void SetTurn(size_t turn);
+  // How many were equal at most since the turn was set to 0.
+  size_t most_equal() const { return most_equal_; }
+
   // "unsatisfiable topology constraint for ...", with the counts as they are now.
   std::string Text(GroupIndex group, const ClassRules& rules, SetId place_set,
                    const std::string& place_host) const;
@@ -113,10 +126,14 @@ class Topology {
   // With sets of domains as bits.
   uint64_t Allowed(Group& group, ReqId requirement);
   ReqId InThese(Group& group, uint64_t domains);
-  uint64_t NextSpread(const Group& group, bool self, uint64_t pod, uint64_t node) const;
-  uint64_t NextAffinity(const Group& group, LabelsId labels, uint64_t pod, uint64_t node) const;
+  uint64_t NextSpread(const Group& group, bool self, uint64_t pod, uint64_t node);
+  uint64_t NextAffinity(const Group& group, LabelsId labels, uint64_t pod, uint64_t node);
   // However many they are.
-  ReqId CheckManyDomains(const Group& group, const ClassRules& rules, const Place& place) const;
+  ReqId CheckManyDomains(const Group& group, const ClassRules& rules, const Place& place);
+  std::set<std::string> DomainsLeft(const Group& group, const ClassRules& rules);
+  // Which of so many equal ones it is.
+  size_t Turn(size_t equal);
+  uint64_t OneOf(uint64_t equal);
   const model::NodeRequirement* Requirement(SetId set, KeyId key) const;
   const std::vector<GroupIndex>& CountingGroups(LabelsId labels);
   const std::string& HostName(HostId host) const;
@@ -127,6 +144,8 @@ class Topology {
   Setting setting_;
   bool set_up_ = true;
   uint64_t step_ = 0;
+  size_t turn_ = 0;
+  size_t most_equal_ = 0;
   std::vector<Group> groups_;
   std::unordered_map<uint64_t, GroupIndex> by_identity_;  // identity, and whether inverse
   std::vector<GroupIndex> inverse_groups_;

@@ -88,7 +88,23 @@ ReqId Topology::InThese(Group& group, uint64_t domains) {
   return id;
 }
 
-uint64_t Topology::NextSpread(const Group& group, bool self, uint64_t pod, uint64_t node) const {
+void Topology::SetTurn(size_t turn) {
+  turn_ = turn;
+  if (turn == 0) most_equal_ = 0;
+}
+
+size_t Topology::Turn(size_t equal) {
+  most_equal_ = std::max(most_equal_, equal);
+  return equal == 0 ? 0 : turn_ % equal;
+}
+
+uint64_t Topology::OneOf(uint64_t equal) {
+  for (size_t past = Turn(static_cast<size_t>(std::popcount(equal))); past > 0; --past)
+    equal &= equal - 1;
+  return equal & (~equal + 1);
+}
+
+uint64_t Topology::NextSpread(const Group& group, bool self, uint64_t pod, uint64_t node) {
   const TopologySpec& spec = facts_.spec(group.spec);
   int32_t least = std::numeric_limits<int32_t>::max();
   for (uint64_t left = pod; left != 0; left &= left - 1)
@@ -99,15 +115,14 @@ uint64_t Topology::NextSpread(const Group& group, bool self, uint64_t pod, uint6
   for (uint64_t left = node; left != 0; left &= left - 1) {
     const int32_t count =
         group.counts[static_cast<size_t>(std::countr_zero(left))] + (self ? 1 : 0);
-    if (count >= best_count || count - least > spec.max_skew) continue;
-    best = left & (~left + 1);
+    if (count > best_count || count - least > spec.max_skew) continue;
+    best = (count == best_count ? best : 0) | (left & (~left + 1));
     best_count = count;
   }
-  return best;
+  return OneOf(best);
 }
 
-uint64_t Topology::NextAffinity(const Group& group, LabelsId labels, uint64_t pod,
-                                uint64_t node) const {
+uint64_t Topology::NextAffinity(const Group& group, LabelsId labels, uint64_t pod, uint64_t node) {
   uint64_t occupied = 0;
   for (size_t at = 0; at < group.counts.size(); ++at) {
     if (group.counts[at] > 0) occupied |= uint64_t{1} << at;
@@ -116,12 +131,11 @@ uint64_t Topology::NextAffinity(const Group& group, LabelsId labels, uint64_t po
   if ((occupied & pod) != 0 || !facts_.Selects(group.spec, labels)) return 0;
   // The first one: a domain that both allow, and besides the first that the pod allows, which the
   // place may not.
-  const auto lowest = [](uint64_t bits) { return bits & (~bits + 1); };
-  return lowest(pod & node) | lowest(pod);
+  const uint64_t first = OneOf(pod & node);
+  return turn_ == 0 ? first | (pod & (~pod + 1)) : first;
 }
 
-ReqId Topology::CheckManyDomains(const Group& group, const ClassRules& rules,
-                                 const Place& place) const {
+ReqId Topology::CheckManyDomains(const Group& group, const ClassRules& rules, const Place& place) {
   const TopologySpec& spec = facts_.spec(group.spec);
   const auto* pod = Requirement(rules.strict, spec.key);
   const auto* node = Requirement(place.set, spec.key);
@@ -140,11 +154,13 @@ ReqId Topology::CheckManyDomains(const Group& group, const ClassRules& rules,
     int32_t best_count = std::numeric_limits<int32_t>::max();
     for (size_t at = 0; at < size; ++at) {
       const int32_t count = group.counts[at] + (self ? 1 : 0);
-      if (count >= best_count || count - least > spec.max_skew) continue;
+      if (count > best_count || count - least > spec.max_skew) continue;
       if (!MayHold(node, group.names[at])) continue;
-      options = {group.names[at]};
+      if (count < best_count) options.clear();
+      options.push_back(group.names[at]);
       best_count = count;
     }
+    if (!options.empty()) options = {options[Turn(options.size())]};
   } else {
     const bool wants_some = spec.kind == TopologyKind::kAffinity;
     for (size_t at = 0; at < size; ++at) {
@@ -154,19 +170,59 @@ ReqId Topology::CheckManyDomains(const Group& group, const ClassRules& rules,
       }
     }
     if (wants_some && options.empty() && MayBeFirst(group, rules.labels, pod)) {
-      const auto first = [&](const model::NodeRequirement* also) {
-        const auto it = std::ranges::find_if(group.names, [&](const std::string& name) {
-          return MayHold(pod, name) && MayHold(also, name);
-        });
-        if (it != group.names.end()) options.push_back(*it);
-      };
-      first(node);
-      first(nullptr);
+      std::vector<std::string> both;
+      const std::string* first = nullptr;
+      for (const std::string& name : group.names) {
+        if (!MayHold(pod, name)) continue;
+        if (first == nullptr) first = &name;
+        if (MayHold(node, name)) both.push_back(name);
+      }
+      if (!both.empty()) options.push_back(both[Turn(both.size())]);
+      if (first != nullptr && turn_ == 0) options.push_back(*first);
     }
   }
   if (options.empty()) return kNoId;
   return algebra_.Intern(
       model::NodeRequirement::In(algebra_.key_name(spec.key), std::move(options)));
+}
+
+std::set<std::string> Topology::DomainsLeft(const Group& group, const ClassRules& rules) {
+  const TopologySpec& spec = facts_.spec(group.spec);
+  const auto* pod = Requirement(rules.strict, spec.key);
+  const bool self = facts_.Selects(group.spec, rules.labels);
+  int32_t least = std::numeric_limits<int32_t>::max();
+  int32_t supported = 0;
+  bool occupied = false;
+  for (size_t at = 0; at < group.names.size(); ++at) {
+    if (!MayHold(pod, group.names[at])) continue;
+    ++supported;
+    least = std::min(least, group.counts[at]);
+    occupied = occupied || group.counts[at] > 0;
+  }
+  if (spec.min_domains && supported < *spec.min_domains) least = 0;
+  std::set<std::string> left;
+  for (size_t at = 0; at < group.names.size(); ++at) {
+    const int32_t count = group.counts[at];
+    const bool would_do = group.kind == TopologyKind::kSpread
+                              ? count + (self ? 1 : 0) - least <= spec.max_skew
+                          : group.kind == TopologyKind::kAffinity ? count > 0 || (self && !occupied)
+                                                                  : count == 0;
+    if (would_do && MayHold(pod, group.names[at])) left.insert(group.names[at]);
+  }
+  return left;
+}
+
+std::optional<std::set<std::string>> Topology::DomainsLeft(const ClassRules& rules,
+                                                           std::string_view key) {
+  std::optional<std::set<std::string>> left;
+  for (const GroupIndex index : rules.obeys) {
+    const Group& group = groups_[index];
+    if (algebra_.key_name(facts_.spec(group.spec).key) != key) continue;
+    std::set<std::string> of_one = DomainsLeft(group, rules);
+    if (left) std::erase_if(of_one, [&](const auto& domain) { return !left->contains(domain); });
+    left = std::move(of_one);
+  }
+  return left;
 }
 
 }  // namespace coppice::provision

@@ -60,8 +60,9 @@ SolverWorld::SolverWorld(const SolverInput& of, SolverOptions with)
       return taint.effect == model::kPreferNoSchedule;
     });
   });
-  classes = std::make_unique<PodClasses>(PodClasses::Parts{
-      options, algebra, columns, taints, *topology, storage, tolerate_preferences});
+  classes = std::make_unique<PodClasses>(PodClasses::Parts{options, algebra, columns, taints,
+                                                           *topology, storage, tolerate_preferences,
+                                                           input.default_spread.get()});
   for (const Pool& pool : input.pools) limits_left.push_back(columns.Sparse(pool.limits));
   MakeTemplates();
   NoteHosts();

@@ -17,6 +17,7 @@
 
 #include "autoscale/flags.h"
 #include "base/changes_under_way.h"
+#include "base/metric_source.h"
 #include "base/metrics.h"
 #include "base/pool.h"
 #include "base/rng.h"
@@ -41,6 +42,7 @@ struct ProcessParts {
   Clock& clock;
   const Log& log;
   Metrics& metrics;
+  MetricSources& metric_sources;
   Executor& executor;
   Workers& workers;
   Rng& rng;

@@ -58,6 +58,7 @@ class PoolsSeat final : public EngineSeat {
                                .rng = parts_.rng,
                                .log = parts_.log,
                                .metrics = parts_.metrics,
+                               .metric_sources = &parts_.metric_sources,
                                .filters = filters_.get(),
                                .view_age = [&feed] { return feed.view_age(); },
                                .not_ours = PlacedByBatch(),
@@ -107,7 +108,8 @@ class PoolsSeat final : public EngineSeat {
   Result<std::unique_ptr<fit::Chain>> MakeFilters() {
     if (!settings_.options.ask_filters || settings_.options.upstream_exact)
       return std::unique_ptr<fit::Chain>();
-    return std::make_unique<fit::Chain>(TRY(fit::Chain::Create(parts_.plugins.filters, {})));
+    return std::make_unique<fit::Chain>(TRY(fit::Chain::Create(
+        parts_.plugins.filters, {.default_spread_constraints = settings_.options.default_spread})));
   }
 
   void TellStart() {

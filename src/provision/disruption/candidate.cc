@@ -212,8 +212,8 @@ CandidateList FindCandidates(const DisruptionWorld& world, const PodBudgets& bud
   return list;
 }
 
-std::map<std::string, int64_t> RemainingBudgets(const DisruptionWorld& world,
-                                                std::string_view reason, DisruptionEvents& events) {
+std::map<std::string, BudgetUse> BudgetsFor(const DisruptionWorld& world, std::string_view reason,
+                                            DisruptionEvents& events) {
   std::map<std::string, int64_t> nodes;
   std::map<std::string, int64_t> disrupting;
   for (size_t i = 0; i < world.machines.size(); ++i) {
@@ -230,12 +230,12 @@ std::map<std::string, int64_t> RemainingBudgets(const DisruptionWorld& world,
     const bool not_ready = ready == conditions.end() || ready->status != "True";
     if (state.marked_for_deletion || (not_ready && reason != kUnhealthy)) ++disrupting[pool];
   }
-  std::map<std::string, int64_t> remaining;
+  std::map<std::string, BudgetUse> budgets;
   for (const PoolView& view : world.pools) {
     const std::string& name = view.pool->metadata.name;
     const auto allowed = AllowedDisruptions(*view.pool, reason, nodes[name], world.now);
     const int64_t count = allowed.ok() ? *allowed : 0;
-    remaining[name] = std::max<int64_t>(0, count - disrupting[name]);
+    budgets[name] = {.allowed = count, .used = disrupting[name]};
     if (nodes[name] == 0 || count != 0) continue;
     events.push_back(
         {.kind = DisruptionEventKind::kBlocked,
@@ -244,7 +244,7 @@ std::map<std::string, int64_t> RemainingBudgets(const DisruptionWorld& world,
              fmt::format("No allowed disruptions for disruption reason {} due to blocking budget{}",
                          reason, allowed.ok() ? "" : " (" + allowed.status().message() + ")")});
   }
-  return remaining;
+  return budgets;
 }
 
 }  // namespace coppice::provision

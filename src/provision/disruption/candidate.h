@@ -91,10 +91,16 @@ CandidateList FindCandidates(const DisruptionWorld& world, const PodBudgets& bud
                              DisruptionClass disruption_class, const CandidateOptions& options,
                              DisruptionEvents& events);
 
-// What is left of each pool's budget for a reason, and an event for those that allow nothing at
-// all.
-std::map<std::string, int64_t> RemainingBudgets(const DisruptionWorld& world,
-                                                std::string_view reason, DisruptionEvents& events);
+// A pool's budget for a reason.
+struct BudgetUse {
+  int64_t allowed = 0;
+  int64_t used = 0;  // by machines that leave or are not ready
+
+  int64_t left() const { return allowed > used ? allowed - used : 0; }
+};
+// By pool, and an event for those that allow nothing at all.
+std::map<std::string, BudgetUse> BudgetsFor(const DisruptionWorld& world, std::string_view reason,
+                                            DisruptionEvents& events);
 
 // "pod X" becomes "Pod X": events begin with a capital.
 std::string Sentence(std::string text);

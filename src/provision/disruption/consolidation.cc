@@ -179,6 +179,30 @@ bool DisruptionRound::LeaveOutSameTypes(Command& command) const {
   return KeepCheaper(replacement, most).empty() && !replacement.types.empty();
 }
 
+namespace {
+
+// As the peer counts them: of a move that is approved as a whole a pool may still have scored too
+// little, and the other way round.
+std::vector<WeighedMove> Weighed(const std::vector<const Candidate*>& candidates,
+                                 const BalancedVerdict& verdict) {
+  std::map<std::string, WeighedMove> by_pool;
+  for (const Candidate* candidate : candidates) {
+    const std::string& pool = candidate->pool_name();
+    const auto [it, is_new] = by_pool.try_emplace(pool);
+    if (!is_new) continue;
+    it->second = {.pool = pool,
+                  .policy = candidate->pool->pool->spec.disruption.consolidation_policy,
+                  .approved = verdict.approved};
+    const auto score = verdict.scores.find(pool);
+    if (score != verdict.scores.end()) it->second.score = score->second;
+  }
+  std::vector<WeighedMove> moves;
+  for (auto& [pool, move] : by_pool) moves.push_back(std::move(move));
+  return moves;
+}
+
+}  // namespace
+
 void DisruptionRound::MultiNode(MethodAnswer& answer,
                                 const std::map<std::string, PoolTotals>& totals) {
   auto budgets = answer.budgets;
@@ -198,6 +222,8 @@ void DisruptionRound::MultiNode(MethodAnswer& answer,
   int64_t most = static_cast<int64_t>(std::min(options_.most_nodes_at_once, allowed.size() - 1));
   std::optional<Command> best;
   std::map<std::string, BalancedScore> scores;
+  std::vector<WeighedMove> approved;
+  std::vector<WeighedMove> rejected;
   while (least <= most) {
     const int64_t middle = (least + most) / 2;
     const Candidates prefix(allowed.begin(), allowed.begin() + middle + 1);
@@ -211,6 +237,7 @@ void DisruptionRound::MultiNode(MethodAnswer& answer,
     }
     if (command) {
       BalancedVerdict verdict = JudgeMove(prefix, command->savings, totals);
+      (verdict.approved ? approved : rejected) = Weighed(prefix, verdict);
       if (verdict.approved) {
         scores = std::move(verdict.scores);
       } else {
@@ -224,6 +251,7 @@ void DisruptionRound::MultiNode(MethodAnswer& answer,
       most = middle - 1;
     }
   }
+  answer.weighed = best ? std::move(approved) : std::move(rejected);
   if (!best) return;
   for (const auto& [pool, score] : scores) {
     answer.events.push_back(
@@ -243,6 +271,7 @@ void DisruptionRound::SingleNode(MethodAnswer& answer,
     auto command = Consolidate(Method::kSingleNode, {candidate}, answer.events);
     if (!command) continue;
     const BalancedVerdict verdict = JudgeMove({candidate}, command->savings, totals);
+    for (WeighedMove& move : Weighed({candidate}, verdict)) answer.weighed.push_back(move);
     if (!verdict.approved) continue;
     for (const auto& [pool, score] : verdict.scores) {
       answer.events.push_back({.kind = DisruptionEventKind::kApproved,

@@ -145,11 +145,13 @@ Task<bool> Disruptor::Try(Method method, std::shared_ptr<DisruptionWorld> world,
   const std::function<void()> work = [&] { answer = round->Ask(method); };
   const Status asked = co_await OnWorker(context().parts.workers, context().parts.executor, work);
   if (!asked.ok()) co_return false;
-  const std::string reason(ReasonOf(method));
-  context().Observe("karpenter_voluntary_disruption_decision_evaluation_duration_seconds",
-                    "Duration of the disruption decision evaluation process in seconds.",
-                    Seconds(context().Now() - began), {{"reason", reason}});
+  context().Observe(
+      "karpenter_voluntary_disruption_decision_evaluation_duration_seconds",
+      "Duration of the disruption decision evaluation process in seconds.",
+      Seconds(context().Now() - began),
+      {{"reason", LowerReason(method)}, {"consolidation_type", std::string(TypeOf(method))}});
   TellEligible(method, answer);
+  CountMoves(answer);
   Tell(answer, *world);
   // Held back by a budget: then nothing may be remembered about this world.
   held_back_ = held_back_ || answer.held_back_by_budget;
@@ -175,18 +177,41 @@ Task<bool> Disruptor::Try(Method method, std::shared_ptr<DisruptionWorld> world,
 }
 
 void Disruptor::TellEligible(Method method, const MethodAnswer& answer) {
-  const std::string reason(ReasonOf(method));
+  const std::string reason = LowerReason(method);
   context().Set("karpenter_voluntary_disruption_eligible_nodes",
                 "Number of nodes eligible for disruption by Karpenter.",
                 static_cast<double>(answer.candidates.size()), {{"reason", reason}});
-  for (const auto& [pool, left] : answer.budgets) {
-    budgets_[pool][reason] = left;
+  for (const auto& [pool, use] : answer.budget_uses) {
+    budgets_[pool][std::string(ReasonOf(method))] = use.left();
     MetricLabels labels;
     labels["nodepool"] = pool;
     labels["reason"] = reason;
     context().Set("karpenter_nodepools_allowed_disruptions",
                   "The number of nodes for a given NodePool that can be concurrently disrupting.",
-                  static_cast<double>(left), labels);
+                  static_cast<double>(use.allowed), labels);
+    context().Set("karpenter_nodepools_nodes_consuming_budgets",
+                  "The number of nodes that use the budget of a NodePool.",
+                  static_cast<double>(use.used), labels);
+  }
+}
+
+void Disruptor::CountMoves(const MethodAnswer& answer) {
+  static const std::vector<double> kScores = {0.1, 0.25, 0.33, 0.5, 1, 2, 5, 10};
+  for (const WeighedMove& move : answer.weighed) {
+    const auto labels = [&](bool approved) {
+      return MetricLabels{{"decision", approved ? "approved" : "rejected"},
+                          {"nodepool", move.pool},
+                          {"policy", move.policy}};
+    };
+    context().Count("karpenter_consolidation_moves_total",
+                    "Moves of consolidation that were weighed.", labels(move.approved));
+    if (!move.score) continue;
+    context()
+        .parts.metrics
+        .GetHistogram("karpenter_consolidation_score",
+                      "What moves of Balanced pools save, for what they disturb.", kScores,
+                      labels(move.score->Approved()))
+        .Observe(move.score->Score());
   }
 }
 

@@ -53,6 +53,7 @@ class Disruptor {
   Task<std::optional<Order>> StillCheaper(Order order, std::shared_ptr<DisruptionWorld> world);
   Order OrderOf(const Command& command, const DisruptionWorld& world) const;
   void Tell(const MethodAnswer& answer, const DisruptionWorld& world);
+  void CountMoves(const MethodAnswer& answer);
   void TellEligible(Method method, const MethodAnswer& answer);
   bool IsPausing(const Order& order, TimePoint now) const;
   uint64_t FingerprintOf(const DisruptionWorld& world) const;

@@ -54,6 +54,25 @@ std::string_view ReasonOf(Method method) {
   return "";
 }
 
+std::string LowerReason(Method method) {
+  std::string reason(ReasonOf(method));
+  for (char& c : reason) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return reason;
+}
+
+std::string_view TypeOf(Method method) {
+  switch (method) {
+    case Method::kEmptiness:
+      return "empty";
+    case Method::kMultiNode:
+      return "multi";
+    case Method::kSingleNode:
+      return "single";
+    default:
+      return "";
+  }
+}
+
 std::string_view ToString(Decision decision) {
   switch (decision) {
     case Decision::kDelete:
@@ -96,7 +115,8 @@ void DisruptionRound::Look(Method method, MethodAnswer& answer,
         repairs ? WantsToRepair(candidate, answer.events) : Wants(method, candidate, answer.events);
     if (wanted) answer.candidates.push_back(std::move(candidate));
   }
-  answer.budgets = RemainingBudgets(world_, ReasonOf(method), answer.events);
+  answer.budget_uses = BudgetsFor(world_, ReasonOf(method), answer.events);
+  for (const auto& [pool, use] : answer.budget_uses) answer.budgets[pool] = use.left();
   totals = std::move(found.totals);
 }
 

@@ -27,6 +27,9 @@ enum class Method { kRepair, kEmptiness, kStaticDrift, kDrift, kMultiNode, kSing
 // In the order in which a round asks them.
 const std::vector<Method>& AllMethods();
 std::string_view ReasonOf(Method method);  // Unhealthy, Empty, Drifted, Underutilized
+// As labels of metrics have them: unhealthy, empty, ...; empty, multi, single or nothing.
+std::string LowerReason(Method method);
+std::string_view TypeOf(Method method);
 
 enum class Decision { kDelete, kReplace, kTerminateFirst };
 std::string_view ToString(Decision decision);  // delete, replace, terminate-first
@@ -52,11 +55,21 @@ struct DisruptionOptions {
   size_t most_nodes_at_once = 100;       // of multi-node consolidation
 };
 
+// A move that consolidation has weighed, once per pool that has a machine in it.
+struct WeighedMove {
+  std::string pool;
+  std::string policy;
+  bool approved = true;
+  std::optional<BalancedScore> score;  // of Balanced pools
+};
+
 struct MethodAnswer {
-  std::vector<Candidate> candidates;       // those that the method wants
-  std::map<std::string, int64_t> budgets;  // what was left for its reason, by pool
+  std::vector<Candidate> candidates;             // those that the method wants
+  std::map<std::string, int64_t> budgets;        // what was left for its reason, by pool
+  std::map<std::string, BudgetUse> budget_uses;  // what that is left of
   std::vector<Command> commands;
   DisruptionEvents events;
+  std::vector<WeighedMove> weighed;
   // Something would have been looked at, had its pool's budget allowed it: then "nothing to do" is
   // not to be remembered.
   bool held_back_by_budget = false;

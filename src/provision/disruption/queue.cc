@@ -24,25 +24,6 @@ bool HasOurTaint(const model::Node& node) {
   });
 }
 
-std::string LowerReason(Method method) {
-  std::string reason(ReasonOf(method));
-  for (char& c : reason) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return reason;
-}
-
-std::string_view TypeOf(Method method) {
-  switch (method) {
-    case Method::kEmptiness:
-      return "empty";
-    case Method::kMultiNode:
-      return "multi";
-    case Method::kSingleNode:
-      return "single";
-    default:
-      return "";
-  }
-}
-
 }  // namespace
 
 report::DisruptionCommand DisruptionQueue::Described(const Order& order, std::string stage,
@@ -318,8 +299,7 @@ Task<void> DisruptionQueue::RollBack(std::string id, std::string why) {
   MetricLabels labels;
   labels["decision"] = std::string(ToString(order.decision));
   labels["reason"] = LowerReason(order.method);
-  // The peer puts the decision here, too.
-  labels["consolidation_type"] = std::string(ToString(order.decision));
+  labels["consolidation_type"] = std::string(TypeOf(order.method));
   context().Count("karpenter_voluntary_disruption_queue_failures_total",
                   "The number of times that an enqueued disruption decision failed.", labels);
   co_await UnmarkAll(order);

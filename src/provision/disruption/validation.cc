@@ -12,10 +12,6 @@ namespace coppice::provision {
 
 namespace {
 
-std::string_view KindOf(Method method) {
-  return method == Method::kEmptiness ? "empty" : method == Method::kMultiNode ? "multi" : "single";
-}
-
 // Of a command's claims, those that are candidates still, in the order of the command.
 std::vector<const Candidate*> CandidatesOf(const Order& order, const DisruptionWorld& world,
                                            const MethodAnswer& answer) {
@@ -41,7 +37,7 @@ bool WithinBudgets(const std::vector<const Candidate*>& candidates,
 void Disruptor::Abandon(const Order& order, std::string_view kind, std::string why) {
   context().Count("karpenter_voluntary_disruption_failed_validations_total",
                   "Number of candidates that were selected for disruption but failed validation.",
-                  {{"consolidation_type", std::string(KindOf(order.method))}});
+                  {{"consolidation_type", std::string(TypeOf(order.method))}});
   context().parts.log.Info("a disruption is abandoned",
                            {{"reason", ReasonOf(order.method)}, {"kind", kind}, {"why", why}});
   parts_.queue.Note(order, "Abandoned", std::move(why), context().Now());

@@ -75,7 +75,10 @@ Task<Status> ClaimLife::EndMachine(ClaimPtr claim) {
   }
   if (!parts_.cloud.HasRoom()) co_return Status(Code::kAborted, "too many calls are under way");
   const Status status = co_await parts_.cloud.Delete(std::move(machine));
-  if (status.code() == Code::kNotFound) co_return Status::Ok();
+  if (status.code() == Code::kNotFound) {
+    CountMachineEnd(*claim);
+    co_return Status::Ok();
+  }
   if (!status.ok()) co_return status;
   if (const ClaimPtr now = parts_.store.Find(*claim);
       now != nullptr && !model::IsTrue(now->status.conditions, names::kInstanceTerminating)) {
@@ -87,6 +90,19 @@ Task<Status> ClaimLife::EndMachine(ClaimPtr claim) {
   }
   memory_[claim->metadata.uid].retry_at = Later(context().Now(), kAskAgain);
   co_return Status(Code::kAborted, "the machine is ending");
+}
+
+// From the moment when the provider was first asked to end it.
+void ClaimLife::CountMachineEnd(const model::NodeClaim& claim) {
+  const auto* ending = model::FindCondition(claim.status.conditions, names::kInstanceTerminating);
+  if (ending == nullptr || !ending->last_transition_time) return;
+  static const std::vector<double> kBuckets = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
+  context()
+      .parts.metrics
+      .GetHistogram("karpenter_nodeclaims_instance_termination_duration_seconds",
+                    "Duration of CloudProvider Instance termination in seconds.", kBuckets,
+                    {{"nodepool", LabelOr(claim.metadata.labels, model::kNodePoolLabel)}})
+      .Observe(Seconds(context().Now() - ending->last_transition_time->at));
 }
 
 }  // namespace coppice::provision

@@ -93,6 +93,7 @@ class ClaimLife {
   Task<Status> Expire(ClaimPtr claim);
   Task<Status> WriteClaim(ClaimPtr before, model::NodeClaim after);
   Task<Status> End(ClaimPtr claim);
+  void CountMachineEnd(const model::NodeClaim& claim);
   Task<Status> EndMachine(ClaimPtr claim);
 
   void Tend(const ClaimPtr& claim, const NodePtr& node, Memory& memory, TimePoint now);
