@@ -61,6 +61,17 @@ std::optional<double> PodPricePerHour(const GroupsPicture& picture, const model:
   return cheapest;
 }
 
+std::optional<double> FlavorPricePerHour(const Flavor& flavor, std::string_view zone,
+                                         std::string_view capacity_type) {
+  const std::string_view way = capacity_type.empty() ? kOnDemandCapacity : capacity_type;
+  for (const FlavorOffering& offering : flavor.offerings) {
+    const bool here = offering.zone.empty() || offering.zone == zone;  // "": every zone
+    if (here && offering.capacity_type == way)
+      return offering.price_per_hour ? offering.price_per_hour : flavor.price_per_hour;
+  }
+  return flavor.price_per_hour;
+}
+
 double Hours(TimePoint start, TimePoint end) {
   if (end <= start) return 0;
   return std::chrono::duration<double, std::ratio<3600>>(end - start).count();

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,14 +44,27 @@ struct RecordedGroup {
   std::optional<model::Node> node;
 };
 
+// A node that stood there when the log begins, and whose it is; of neither: takes no part.
+struct StartNode {
+  std::string group;
+  std::string pool;
+  const std::string& owner() const { return group.empty() ? pool : group; }
+};
+
 struct Demand {
   TimePoint start;
   TimePoint end;
   std::vector<PodShape> shapes;
   std::vector<PodLife> pods;                       // in the order of creation
-  std::map<std::string, std::string> start_nodes;  // name to group; "": of none
+  std::map<std::string, StartNode> start_nodes;  // by name
   std::vector<RecordedGroup> groups;
+  std::vector<model::PodDisruptionBudget> budgets;  // as they were last
   std::vector<std::string> notes;  // what could not be read
+
+  // It was on a node when the log begins.
+  bool Stood(const PodLife& life) const {
+    return life.created == start && life.bound == start && !life.node.empty();
+  }
 };
 
 // Takes line after line; what comes of it is asked for once.
@@ -62,11 +76,17 @@ class DemandReader {
 
  private:
   void Done(const std::string& name);
+  void ReadShape(const nlohmann::json& line);
+  void ReadAdded(const std::string& name, const nlohmann::json& line);
+  void ReadGroup(const std::string& id, const nlohmann::json& line);
+  void ReadBudget(const std::string& name, const nlohmann::json& line);
+  void EndOfAll();
 
   Demand demand_;
   std::map<int, uint32_t> shape_ids_;  // of the current file
   std::map<std::string, size_t, std::less<>> alive_;
   std::map<std::string, size_t, std::less<>> group_at_;
+  std::map<std::string, model::PodDisruptionBudget> budgets_;
   bool started_ = false;
   bool in_all_ = false;                // between a file's beginning and its {"all"}
   bool first_all_ = true;              // of the first file: what stood there
@@ -80,5 +100,8 @@ Result<Demand> ReadDemand(const std::string& path);
 // The recorded groups as the configuration of a provider on the simulated cloud: a flavor per
 // group with what its template has, its price, labels and taints.
 std::string GroupsAsConfig(const Demand& demand, uint64_t seed);
+// What their machines are, without groups: for node pools, which buy any of them anywhere. Groups of
+// one type are one flavor, sold in the zones of all of them.
+std::string FlavorsAsConfig(const Demand& demand, uint64_t seed);
 
 }  // namespace coppice::rehearse

@@ -68,6 +68,7 @@ void Recorder::Forget() {
   pods_.clear();
   nodes_.clear();
   groups_.clear();
+  budgets_.clear();
 }
 
 int Recorder::ShapeOf(const model::Pod& pod, std::string& lines) {
@@ -145,6 +146,8 @@ void Recorder::LookAtNodes(cloud::NodeGroups* groups, std::string& lines) {
       const auto group = groups->GroupOf({node->spec.provider_id, node->metadata.name});
       if (group.ok() && group->has_value()) Put(lines, "group", **group);
     }
+    const std::string* pool = node->metadata.labels.Find(model::kNodePoolLabel);
+    if (pool != nullptr) Put(lines, "pool", *pool);
     lines += "}\n";
   });
   std::erase_if(nodes_, [&](const auto& item) {
@@ -184,6 +187,28 @@ void Recorder::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, std::strin
   }
 }
 
+void Recorder::LookAtBudgets(std::string& lines) {
+  std::map<std::string, std::string> now;
+  world_.objects<model::PodDisruptionBudget>().ForEach([&](const auto& budget) {
+    model::PodDisruptionBudget bare;
+    bare.spec = budget->spec;
+    now[budget->metadata.namespace_ + "/" + budget->metadata.name] = wire::ToJson(bare);
+  });
+  for (const auto& [name, json] : now) {
+    const auto written = budgets_.find(name);
+    if (written != budgets_.end() && written->second == json) continue;
+    Put(lines, "budget", name, true);
+    PutRaw(lines, "pdb", json);
+    lines += "}\n";
+  }
+  for (const auto& [name, json] : budgets_) {
+    if (now.contains(name)) continue;
+    Put(lines, "budget", name, true);
+    lines += "}\n";
+  }
+  budgets_ = std::move(now);
+}
+
 void Recorder::Look(cloud::NodeGroups* groups, TimePoint now) {
   ++look_;
   const bool first = writer_->WantsSnapshot();
@@ -196,6 +221,7 @@ void Recorder::Look(cloud::NodeGroups* groups, TimePoint now) {
   const size_t before = lines.size();
   if (groups != nullptr) LookAtGroups(*groups, now, lines);
   LookAtNodes(groups, lines);
+  LookAtBudgets(lines);
   LookAtPods(lines);
   if (first) lines += "{\"all\":true}\n";
   if (lines.size() == before) return;

@@ -9,8 +9,9 @@
 //   {"add":"ns/name","shape":3,"created":…,"node":"n"}  a pod; "node" if it has one
 //   {"bind":"ns/name","node":"n"}                       it has got one
 //   {"done":"ns/name"}                                  it has ended, or is gone
-//   {"node":"n","group":"g"}, {"gone":"n"}              a node, and its group if it has one
+//   {"node":"n","group":"g"}, {"gone":"n"}              a node, and its group or "pool" if it has one
 //   {"group":"g","min":0,"max":9,"target":3,"price":0.1,"template":{…}}   what the cloud said
+//   {"budget":"ns/name","pdb":{…}}                      a PodDisruptionBudget's spec; without: gone
 //   {"all":true}                                        the end of "everything"
 //
 // A shape keeps what decisions read: no environment (our objects have none), no annotation but
@@ -59,6 +60,7 @@ class Recorder {
   void LookAtPods(std::string& lines);
   void LookAtNodes(cloud::NodeGroups* groups, std::string& lines);
   void LookAtGroups(cloud::NodeGroups& groups, TimePoint now, std::string& lines);
+  void LookAtBudgets(std::string& lines);
 
   std::shared_ptr<LogWriter> writer_;
   const cluster::World& world_;
@@ -66,7 +68,8 @@ class Recorder {
   std::unordered_map<std::string, int> shapes_;  // by JSON
   std::unordered_map<std::string, Seen> pods_;
   std::map<std::string, uint64_t> nodes_;
-  std::map<std::string, std::string> groups_;  // the line that was written last
+  std::map<std::string, std::string> groups_;   // the line that was written last
+  std::map<std::string, std::string> budgets_;  // likewise
 };
 
 // Writes to `directory` what `world` goes through; null if it is empty, for whoever does not record.

@@ -24,14 +24,13 @@ int64_t GraceOf(const model::Pod& pod) {
   return pod.spec.termination_grace_period_seconds.value_or(kDefaultGraceSeconds);
 }
 
-// "3" or "50%" of `all`, rounded up as the disruption controller does.
-int Resolve(const model::IntOrString& amount, int all) {
-  if (!amount.is_string) return amount.number;
-  const int percent = std::atoi(amount.text.c_str());
-  return (all * percent + 99) / 100;
-}
-
 }  // namespace
+
+int ResolveAmount(const model::IntOrString& amount, int all) {
+  if (!amount.is_string) return amount.number;
+  const int64_t percent = std::clamp(std::atoi(amount.text.c_str()), 0, 1'000);
+  return static_cast<int>((all * percent + 99) / 100);
+}
 
 Controllers::Controllers(Cluster& cluster) : cluster_(cluster) {
   cluster_.pod_leaves = [this](const model::Pod& pod) { Leaves(pod); };
@@ -312,8 +311,8 @@ bool Controllers::UpdateBudgets() {
       const NodePtr node = pod ? cluster_.objects().FindNode(pod->spec.node_name) : nullptr;
       healthy += node && IsReady(*node) ? 1 : 0;
     }
-    const int needed = spec.budget_min ? Resolve(*spec.budget_min, spec.replicas)
-                                       : spec.replicas - Resolve(*spec.budget_max, spec.replicas);
+    const int needed = spec.budget_min ? ResolveAmount(*spec.budget_min, spec.replicas)
+                                       : spec.replicas - ResolveAmount(*spec.budget_max, spec.replicas);
     const int allowed = std::max(0, healthy - needed);
     const auto known =
         cluster_.objects().objects<model::PodDisruptionBudget>().Find(spec.namespace_, name);

@@ -18,6 +18,9 @@
 
 namespace coppice::sim {
 
+// "3" or "50%" of `all`, rounded up as the disruption controller does.
+int ResolveAmount(const model::IntOrString& amount, int all);
+
 struct WorkloadSpec {
   std::string name;
   std::string namespace_ = "default";

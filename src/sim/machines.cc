@@ -1,6 +1,7 @@
 #include "sim/machines.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cloud/template.h"
 #include "model/node_claim.h"
@@ -25,8 +26,16 @@ void SetCondition(model::Node& node, bool ready, TimePoint now) {
   }
 }
 
-bool Joins(const cloud::Machine& machine) {
+bool IsForNodes(const cloud::Machine& machine) {
   return machine.tags.contains(cloud::kGroupTag) || machine.tags.contains(cloud::kPoolTag);
+}
+
+// On its way here or away; or spot, which its cloud may take back at any time, without anybody
+// having asked for it.
+bool IsRestless(const cloud::Machine& machine) {
+  return machine.state == cloud::MachineState::kCreating ||
+         machine.state == cloud::MachineState::kDeleting ||
+         machine.capacity_type == cloud::kSpotCapacity;
 }
 
 }  // namespace
@@ -55,50 +64,72 @@ void Machines::LookIn(Duration wait) {
   });
 }
 
+void Machines::Note() {
+  for (cloud::MachineChange& change : cloud_.TakeChanges()) {
+    const auto before = known_.find(change.id);
+    if (before != known_.end() && IsRestless(before->second)) --restless_;
+    if (change.now) {
+      if (IsRestless(*change.now)) ++restless_;
+      known_.insert_or_assign(change.id, *std::move(change.now));
+    } else if (before != known_.end()) {
+      known_.erase(before);
+    }
+    changed_.insert(std::move(change.id));
+  }
+}
+
+bool Machines::IsAlive(const cloud::ProviderId& id) const {
+  const auto machine = known_.find(id);
+  return machine != known_.end() && machine->second.state != cloud::MachineState::kDeleting;
+}
+
+void Machines::Joins(const cloud::Machine& machine) {
+  if (machine.state != cloud::MachineState::kRunning || nodes_.contains(machine.id) ||
+      !IsForNodes(machine) || !joining_.insert(machine.id).second) {
+    return;
+  }
+  const std::optional<Duration> wait =
+      joins_after ? joins_after(machine) : std::optional<Duration>(times_.joins_after);
+  if (!wait) return;
+  cluster_.agenda().In(*wait, [this, machine] {
+    Note();
+    const auto now = known_.find(machine.id);
+    // Deleted before it could say hello.
+    if (now == known_.end() || now->second.state != cloud::MachineState::kRunning) return;
+    const Status joined = Join(machine, false, cluster_.Now());
+    CHECK(joined.ok());
+    const std::optional<Duration> ready =
+        ready_after ? ready_after(machine) : std::optional<Duration>(times_.ready_after);
+    if (ready) cluster_.agenda().In(*ready, [this, machine] { SetReady(machine.name, true); });
+  });
+}
+
+void Machines::Leaves(const cloud::ProviderId& id) {
+  const auto node = nodes_.find(id);
+  if (node == nodes_.end()) {
+    joining_.erase(id);
+    return;
+  }
+  if (!leaving_.insert(id).second) return;
+  SetReady(node->second, false);
+  cluster_.agenda().In(times_.gone_after, [this, id, name = node->second] {
+    nodes_.erase(id);
+    leaving_.erase(id);
+    joining_.erase(id);
+    cluster_.DeleteNode(name);
+  });
+}
+
 void Machines::Look() {
-  std::set<cloud::ProviderId> alive;
-  bool on_its_way = false;
-  for (const cloud::Machine& machine : cloud_.Truth()) {
-    if (machine.state == cloud::MachineState::kDeleting) {
-      on_its_way = true;
-      continue;
-    }
-    alive.insert(machine.id);
-    if (machine.state == cloud::MachineState::kCreating) on_its_way = true;
-    // It may be taken back by its cloud at any time, without anybody having asked for it.
-    on_its_way = on_its_way || machine.capacity_type == cloud::kSpotCapacity;
-    if (machine.state != cloud::MachineState::kRunning || nodes_.contains(machine.id) ||
-        !Joins(machine) || !joining_.insert(machine.id).second) {
-      continue;
-    }
-    const std::optional<Duration> wait =
-        joins_after ? joins_after(machine) : std::optional<Duration>(times_.joins_after);
-    if (!wait) continue;
-    cluster_.agenda().In(*wait, [this, machine] {
-      // Deleted before it could say hello.
-      const auto all = cloud_.Truth();
-      const auto it = std::ranges::find(all, machine.id, &cloud::Machine::id);
-      if (it == all.end() || it->state != cloud::MachineState::kRunning) return;
-      const Status joined = Join(machine, false, cluster_.Now());
-      CHECK(joined.ok());
-      const std::optional<Duration> ready =
-          ready_after ? ready_after(machine) : std::optional<Duration>(times_.ready_after);
-      if (ready) cluster_.agenda().In(*ready, [this, machine] { SetReady(machine.name, true); });
-    });
+  Note();
+  const std::set<cloud::ProviderId> changed = std::exchange(changed_, {});
+  for (const cloud::ProviderId& id : changed) {
+    if (IsAlive(id)) Joins(known_.at(id));
   }
-  for (const auto& [id, node] : nodes_) {
-    if (alive.contains(id) || !leaving_.insert(id).second) continue;
-    SetReady(node, false);
-    cluster_.agenda().In(times_.gone_after, [this, gone = id, name = node] {
-      nodes_.erase(gone);
-      leaving_.erase(gone);
-      joining_.erase(gone);
-      cluster_.DeleteNode(name);
-    });
+  for (const cloud::ProviderId& id : changed) {
+    if (!IsAlive(id)) Leaves(id);
   }
-  std::erase_if(joining_,
-                [&](const auto& id) { return !alive.contains(id) && !nodes_.contains(id); });
-  if (on_its_way) LookIn(kLook);
+  if (restless_ > 0) LookIn(kLook);
 }
 
 Result<model::Node> Machines::TemplateOf(const cloud::Machine& machine) {

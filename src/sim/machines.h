@@ -34,7 +34,7 @@ class Machines {
   // What a machine of the group registers as. Flavors are asked for once.
   Status SetGroups(const std::vector<cloud::GroupConfig>& groups);
 
-  // Looks at the cloud, and again as long as something is on its way.
+  // Looks at what has changed in the cloud, and again as long as something is on its way.
   void Look();
 
   // From running to the Node; absent: it never joins. Unset: MachineTimes.
@@ -51,6 +51,10 @@ class Machines {
 
  private:
   void LookIn(Duration wait);
+  void Note();  // what has changed in the cloud; Look() acts on it
+  bool IsAlive(const cloud::ProviderId& id) const;  // as noted
+  void Joins(const cloud::Machine& machine);        // it runs: becomes a node, in its time
+  void Leaves(const cloud::ProviderId& id);         // it runs no more
   // What it registers as: by its group, or by its flavor if it is a claim's.
   Result<model::Node> TemplateOf(const cloud::Machine& machine);
   Status Join(const cloud::Machine& machine, bool ready, TimePoint since);
@@ -60,7 +64,10 @@ class Machines {
   const MachineTimes times_;
   std::map<std::string, model::Node> templates_;    // by group
   std::vector<cloud::Flavor> flavors_;              // as of the first machine of a pool
-  std::map<cloud::ProviderId, std::string> nodes_;  // registered, by machine
+  std::map<cloud::ProviderId, cloud::Machine> known_;  // as the cloud said it last
+  std::set<cloud::ProviderId> changed_;                // and not looked at since
+  size_t restless_ = 0;                                // of those known: how many are on their way
+  std::map<cloud::ProviderId, std::string> nodes_;     // registered, by machine
   std::set<cloud::ProviderId> joining_;
   std::set<cloud::ProviderId> leaving_;
   std::optional<TimePoint> next_look_;

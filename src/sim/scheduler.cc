@@ -9,8 +9,8 @@ namespace coppice::sim {
 
 namespace {
 
-bool SaysRatherNot(const model::Node& node) {
-  return std::ranges::any_of(node.spec.taints, [](const model::Taint& taint) {
+bool SaysRatherNot(const cluster::NodeShape& node) {
+  return std::ranges::any_of(node.taints, [](const model::Taint& taint) {
     return taint.effect == "PreferNoSchedule";
   });
 }
@@ -32,11 +32,10 @@ std::string Scheduler::FindNode(cluster::PodIndex pod) {
   double best_score = 0;
   for (const cluster::NodeIndex node : snapshot.nodes()) {
     if (!takers.Has(node)) continue;
-    const NodePtr object = cluster_.objects().FindNode(snapshot.node(node).name);
     // Between 0 and 1 how empty it is; a node that would rather not comes after all others.
     const double empty =
         all[node] > 0 ? static_cast<double>(free[node]) / static_cast<double>(all[node]) : 0;
-    const double score = (SaysRatherNot(*object) ? 0 : 2) + empty;
+    const double score = (SaysRatherNot(snapshot.node_shape(node)) ? 0 : 2) + empty;
     if (best == cluster::kNone || score > best_score) {
       best = node;
       best_score = score;

@@ -1,5 +1,8 @@
 #include "sim/watched_cloud.h"
 
+#include <algorithm>
+#include <functional>
+
 namespace coppice::sim {
 
 std::vector<cloud::Machine> WatchedCloud::Truth() const {
@@ -7,6 +10,38 @@ std::vector<cloud::Machine> WatchedCloud::Truth() const {
   CHECK(all.ok());
   for (cloud::Machine& machine : *all) Mark(machine);
   return *std::move(all);
+}
+
+std::vector<cloud::MachineChange> WatchedCloud::TakeChanges() {
+  std::vector<cloud::MachineChange> changes;
+  if (changes_ != nullptr) {
+    changes = changes_->TakeChanges();
+    for (cloud::MachineChange& change : changes) {
+      if (change.now) Mark(*change.now);
+    }
+    TellEnded(changes);
+    return changes;
+  }
+  std::map<cloud::ProviderId, cloud::Machine> now;
+  for (cloud::Machine& machine : Truth()) now.emplace(machine.id, std::move(machine));
+  for (const auto& [id, machine] : told_) {
+    if (!now.contains(id)) changes.push_back({id, std::nullopt});
+  }
+  for (const auto& [id, machine] : now) {
+    const auto told = told_.find(id);
+    if (told == told_.end() || told->second != machine) changes.push_back({id, machine});
+  }
+  std::ranges::sort(changes, std::less<>(), &cloud::MachineChange::id);
+  told_ = std::move(now);
+  TellEnded(changes);
+  return changes;
+}
+
+void WatchedCloud::TellEnded(const std::vector<cloud::MachineChange>& changes) const {
+  if (!hooks.ended) return;
+  for (const cloud::MachineChange& change : changes) {
+    if (!change.now || change.now->state == cloud::MachineState::kDeleting) hooks.ended(change.id);
+  }
 }
 
 // A machine that is not to come up fails when it would have been up.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cloud/cloud.h"
+#include "cloud/machine_changes.h"
 
 namespace coppice::sim {
 
@@ -24,16 +25,23 @@ class WatchedCloud final : public cloud::Cloud {
     std::function<bool(const cloud::MachineSpec&)> fails_to_boot;    // made, ends in failure
     std::function<Status(const cloud::ProviderId&)> before_delete;
     std::function<void(const cloud::Machine&)> created;
-    std::function<void(const cloud::ProviderId&)> deleted;
+    std::function<void(const cloud::ProviderId&)> deleted;  // by who asked for it here
+    // Is going or gone, whoever wanted it; may be told twice. When changes are taken.
+    std::function<void(const cloud::ProviderId&)> ended;
     std::function<void()> changed;  // something was made or ended: look again
   };
 
-  explicit WatchedCloud(std::unique_ptr<cloud::Cloud> behind) : behind_(std::move(behind)) {}
+  explicit WatchedCloud(std::unique_ptr<cloud::Cloud> behind)
+      : behind_(std::move(behind)),
+        changes_(dynamic_cast<cloud::MachineChanges*>(behind_.get())) {}
 
   Hooks hooks;
 
   // What there is, without faults of ours.
   std::vector<cloud::Machine> Truth() const;
+  // What has changed in it since the last call, as cloud::MachineChanges has it; a cloud that is none
+  // is read whole, and compared.
+  std::vector<cloud::MachineChange> TakeChanges();
   // Made by somebody else, past all hooks; its name is the spec's.
   Result<cloud::Machine> Plant(const cloud::MachineSpec& spec);
   // Whether it is one that does not come up.
@@ -59,8 +67,11 @@ class WatchedCloud final : public cloud::Cloud {
 
  private:
   void Mark(cloud::Machine& machine) const;
+  void TellEnded(const std::vector<cloud::MachineChange>& changes) const;
 
   std::unique_ptr<cloud::Cloud> behind_;
+  cloud::MachineChanges* changes_;                  // the same; null: it cannot say
+  std::map<cloud::ProviderId, cloud::Machine> told_;  // then: as it was told last
   std::map<cloud::ProviderId, bool> failed_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cloud/pricing.h"
 #include "whatif/run_words.h"
 
 namespace coppice::whatif {
@@ -20,14 +21,7 @@ void PoolsAccount::Line(char mark, const std::string& what, const std::string& w
 double PoolsAccount::PriceOf(const cloud::Machine& machine) const {
   const auto flavor = std::ranges::find(flavors_, machine.flavor, &cloud::Flavor::name);
   if (flavor == flavors_.end()) return 0;
-  const std::string way =
-      machine.capacity_type.empty() ? cloud::kOnDemandCapacity : machine.capacity_type;
-  for (const cloud::FlavorOffering& offering : flavor->offerings) {
-    const bool here = offering.zone.empty() || offering.zone == machine.zone;  // "": every zone
-    if (here && offering.capacity_type == way)
-      return offering.price_per_hour.value_or(flavor->price_per_hour.value_or(0));
-  }
-  return flavor->price_per_hour.value_or(0);
+  return cloud::FlavorPricePerHour(*flavor, machine.zone, machine.capacity_type).value_or(0);
 }
 
 void PoolsAccount::Charge() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -39,7 +40,8 @@ SimulatedCloud::SimulatedCloud(Options options, Clock& clock, uint64_t seed, Met
       clock_(clock),
       metrics_(metrics),
       started_(clock.Now()),
-      rng_(seed) {}
+      rng_(seed),
+      list_rng_(~seed) {}
 
 bool SimulatedCloud::Travel(Deadline deadline) {
   if (options_.latency <= Duration::zero()) return true;
@@ -73,8 +75,14 @@ Machine SimulatedCloud::Now(const Entry& entry, TimePoint now) const {
   return machine;
 }
 
+void SimulatedCloud::Turns(const Entry& entry, TimePoint next) {
+  if (watched_) changed_.insert(entry.machine.id);
+  turns_.emplace(next, entry.machine.id);
+}
+
 void SimulatedCloud::Leave(Entry& entry, TimePoint gone_at) {
   entry.gone_at = gone_at;
+  Turns(entry, gone_at);
   by_name_.erase(entry.machine.name);
   --by_flavor_[entry.machine.flavor];
   const auto reclaim = reclaims_.find(entry.reclaimed_at);
@@ -90,14 +98,16 @@ void SimulatedCloud::Bury(TimePoint now) {
                     "spot machines that the simulated cloud has taken back")
         .Increment();
   }
-  for (auto it = machines_.begin(); it != machines_.end();) {
-    if (it->second.gone_at > now) {
-      ++it;
-      continue;
-    }
-    buried_cost_ +=
-        Cost(it->second.price_per_hour, it->second.gone_at - it->second.machine.created_at);
-    it = machines_.erase(it);
+  while (!turns_.empty() && turns_.begin()->first <= now) {
+    const cloud::ProviderId id = turns_.begin()->second;
+    turns_.erase(turns_.begin());
+    const auto it = machines_.find(id);
+    if (it == machines_.end()) continue;
+    if (watched_) changed_.insert(id);
+    const Entry& entry = it->second;
+    if (entry.gone_at > now) continue;
+    buried_cost_ += Cost(entry.price_per_hour, entry.gone_at - entry.machine.created_at);
+    machines_.erase(it);
   }
 }
 
@@ -184,7 +194,28 @@ SimulatedCloud::Entry& SimulatedCloud::Make(const cloud::MachineSpec& spec, Time
   by_name_[spec.name] = entry.machine.id;
   ++by_flavor_[spec.flavor];
   const cloud::ProviderId id = entry.machine.id;
+  Turns(entry, entry.ready_at);
+  if (entry.listed_from > now) Turns(entry, entry.listed_from);
   return machines_.emplace(id, std::move(entry)).first->second;
+}
+
+std::vector<cloud::MachineChange> SimulatedCloud::TakeChanges() {
+  const MutexLock lock(mutex_);
+  const TimePoint now = clock_.Now();
+  Bury(now);
+  if (!std::exchange(watched_, true)) {
+    for (const auto& [id, entry] : machines_) changed_.insert(id);
+  }
+  std::vector<cloud::MachineChange> changes;
+  for (const cloud::ProviderId& id : std::exchange(changed_, {})) {
+    const auto it = machines_.find(id);
+    if (it == machines_.end()) {
+      changes.push_back({id, std::nullopt});
+    } else if (now >= it->second.listed_from) {  // else its turn comes
+      changes.push_back({id, Now(it->second, now)});
+    }
+  }
+  return changes;
 }
 
 Result<std::vector<Machine>> SimulatedCloud::List(const cloud::Tags& tags, Deadline deadline) {
@@ -193,7 +224,7 @@ Result<std::vector<Machine>> SimulatedCloud::List(const cloud::Tags& tags, Deadl
   const TimePoint now = clock_.Now();
   Bury(now);
   if (!in_time) return Count("list_servers", DeadlineExceeded("listing took too long"));
-  if (rng_.Chance(options_.faults.list_failure)) {
+  if (list_rng_.Chance(options_.faults.list_failure)) {
     return Count("list_servers", Unavailable("the simulated cloud is not to be reached"));
   }
   std::vector<Machine> all;

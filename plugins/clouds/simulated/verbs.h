@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,12 +21,15 @@
 #include "base/mutex.h"
 #include "base/rng.h"
 #include "cloud/cloud.h"
+#include "cloud/machine_changes.h"
 #include "cloud/offline_flavors.h"
 #include "plugins/clouds/simulated/options.h"
 
 namespace coppice::clouds::simulated {
 
-class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
+class SimulatedCloud final : public cloud::Cloud,
+                             public cloud::OfflineFlavors,
+                             public cloud::MachineChanges {
  public:
   SimulatedCloud(Options options, Clock& clock, uint64_t seed, Metrics& metrics);
 
@@ -38,6 +43,8 @@ class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
   std::string GpuLabel() const override { return "simulated.coppice/gpu"; }
   std::string IdPrefix() const override { return "simulated://"; }
   std::optional<cloud::FlavorGrid> Grid() const override { return options_.grid; }
+
+  std::vector<cloud::MachineChange> TakeChanges() override;
 
   // What all machines together have cost until now.
   double spent() const;
@@ -59,6 +66,8 @@ class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
   // Takes spot machines back, and forgets what has gone.
   void Bury(TimePoint now) COPPICE_REQUIRES(mutex_);
   void Leave(Entry& entry, TimePoint gone_at) COPPICE_REQUIRES(mutex_);
+  // It looks different now, and will again then.
+  void Turns(const Entry& entry, TimePoint next) COPPICE_REQUIRES(mutex_);
   const SoldFlavor* Find(const std::string& flavor) const COPPICE_REQUIRES(mutex_);
   bool InStock(const SoldFlavor& sold, std::string_view zone, std::string_view capacity_type,
                TimePoint now) const COPPICE_REQUIRES(mutex_);
@@ -72,11 +81,17 @@ class SimulatedCloud final : public cloud::Cloud, public cloud::OfflineFlavors {
   const TimePoint started_;
 
   mutable Mutex mutex_;
-  SeededRng rng_ COPPICE_GUARDED_BY(mutex_);
+  SeededRng rng_ COPPICE_GUARDED_BY(mutex_);  // of what becomes of machines
+  // Of lists: how often somebody looks decides nothing else.
+  SeededRng list_rng_ COPPICE_GUARDED_BY(mutex_);
   std::map<cloud::ProviderId, Entry> machines_ COPPICE_GUARDED_BY(mutex_);
   std::map<std::string, cloud::ProviderId> by_name_ COPPICE_GUARDED_BY(mutex_);  // the living
   std::map<std::string, int64_t> by_flavor_ COPPICE_GUARDED_BY(mutex_);          // how many live
   std::map<TimePoint, cloud::ProviderId> reclaims_ COPPICE_GUARDED_BY(mutex_);   // of the living
+  // When one is in another state.
+  std::set<std::pair<TimePoint, cloud::ProviderId>> turns_ COPPICE_GUARDED_BY(mutex_);
+  bool watched_ COPPICE_GUARDED_BY(mutex_) = false;                // somebody takes changes
+  std::set<cloud::ProviderId> changed_ COPPICE_GUARDED_BY(mutex_);  // since they were taken
   // Of the grid, as they are asked for.
   mutable std::map<std::string, SoldFlavor> made_to_measure_ COPPICE_GUARDED_BY(mutex_);
   uint64_t made_ COPPICE_GUARDED_BY(mutex_) = 0;
