@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
+#include "app/completion.h"
 #include "app/main.h"
 #include "app/version.h"
 #include "base/strings.h"
@@ -22,6 +25,8 @@ struct Command {
   int (*run)(const std::vector<std::string>& args, Plugins& plugins);
 };
 
+int RunCompletion(const std::vector<std::string>& args, Plugins& plugins);
+
 // In the order in which --help shows them.
 constexpr Command kCommands[] = {
     {"run", "the autoscaler: on a model cluster, or with --kubeconfig or in a pod on a real one",
@@ -31,11 +36,41 @@ constexpr Command kCommands[] = {
     {"extender", "the reference server of the batch scheduler's HTTP extender", RunExtender},
     {"simulate", "what would the autoscaler do with this cluster dump, and why", RunSimulate},
     {"explain", "why a pod waits or a node stays, asked of a running instance", RunExplain},
-    {"rehearse", "play a recorded day again with other flags or groups, and compare", RunRehearse},
+    {"top", "what a running instance sees and decides, as a screen", RunTop},
+    {"record", "write down what a cluster goes through, and change nothing", RunRecord},
+    {"rehearse", "play a recorded day again with other flags, groups or pools", RunRehearse},
     {"conform", "try somebody else's provider, expander, extender or cloud", RunConform},
     {"validate", "check configuration files, with line numbers", RunValidate},
+    {"completion", "a script that completes commands and flags, for bash, zsh or fish",
+     RunCompletion},
     {"flags", "", RunFlags},  // for tools/check_docs
 };
+
+constexpr std::string_view kCompletionAbout =
+    R"(coppice completion: a script that completes commands and flags
+
+  source <(coppice completion bash)                                    in ~/.bashrc
+  coppice completion zsh > "${fpath[1]}/_coppice"
+  coppice completion fish > ~/.config/fish/completions/coppice.fish
+)";
+
+int RunCompletion(const std::vector<std::string>& args, Plugins&) {
+  std::vector<std::string> words;
+  FlagSet flags;
+  flags.AddWords("SHELL", words, true, "bash, zsh or fish.");
+  const auto check = [&]() -> Status {
+    std::vector<std::string> shells(std::begin(kShells), std::end(kShells));
+    if (words.size() == 1 && std::ranges::find(shells, words[0]) != shells.end())
+      return Status::Ok();
+    return InvalidArgument("there are scripts for " + Join(shells, ", "));
+  };
+  if (const auto code = ReadCommandLine({"completion", kCompletionAbout}, flags, args, check))
+    return *code;
+  std::vector<CompletedCommand> commands;
+  for (const Command& command : kCommands) commands.push_back({command.name, command.help});
+  std::fputs(CompletionFor(words[0], commands).c_str(), stdout);
+  return 0;
+}
 
 std::string ProgramHelp(const Plugins& plugins) {
   std::string text =

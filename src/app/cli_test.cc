@@ -80,6 +80,13 @@ TEST(CliTest, WhateverIsWrongTheCodeIsTwoAndTheNearestIsNamed) {
       {{"expander", "--port=99999"}, "--port=99999"},
       {{"extender", "--listen=nowhere"}, "--listen=nowhere"},
       {{"extender", "--tls-cert=c"}, "belong together"},
+      {{"completion", "csh"}, "there are scripts for bash, zsh, fish"},
+      {{"top", "--every=1ms"}, "--every=1ms"},
+      {{"record"}, "DIR is required"},
+      {{"record", "a", "b"}, "'b' is a second directory"},
+      {{"record", "a", "--record=b"}, "there is no flag --record"},
+      {{"rehearse"}, "LOG is required"},
+      {{"rehearse", "log", "--batch-idle-duration=2s"}, "counts with --pools only"},
       {{"validate"}, "FILE... is required"},
       {{"validate", "--strict"}, "there is no flag --strict"},
       {{"flags", "markdown"}, "did you mean --markdown?"},
@@ -94,13 +101,38 @@ TEST(CliTest, WhateverIsWrongTheCodeIsTwoAndTheNearestIsNamed) {
 
 TEST(CliTest, EveryCommandSaysHowItIsUsed) {
   for (const char* command :
-       {"run", "provider", "expander", "extender", "simulate", "validate", "flags"}) {
+       {"run", "provider", "expander", "extender", "simulate", "record", "rehearse", "top", "completion",
+        "validate", "flags"}) {
     for (const char* help : {"--help", "-h", "help"}) {
       const Outcome outcome = Invoke({command, help});
       EXPECT_EQ(outcome.code, 0) << command << " " << help;
       EXPECT_THAT(outcome.out, HasSubstr(command)) << command << " " << help;
     }
   }
+}
+
+// What bash makes of the script; where the program stands something that prints a command's flags.
+TEST(CliTest, BashCompletesCommandsAndFlags) {
+  const test::TempDirectory dir;
+  const std::string script = dir.Write("completion", Invoke({"completion", "bash"}).out);
+  const std::string flags = dir.Write("flags", Invoke({"rehearse", "--help-flags"}).out);
+  const auto complete = [&](const std::string& words, int at) {
+    const std::string command = "bash -c 'source " + script + "; coppice() { cat " + flags +
+                                "; }; COMP_WORDS=(coppice " + words +
+                                "); COMP_CWORD=" + std::to_string(at) +
+                                "; _coppice; echo \"${COMPREPLY[*]}\"' 2>&1";
+    std::string out;
+    std::FILE* const pipe = popen(command.c_str(), "r");
+    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) out += static_cast<char>(c);
+    pclose(pipe);
+    return out;
+  };
+  EXPECT_EQ(complete("re", 1), "record rehearse\n");
+  EXPECT_EQ(complete("rehearse --pool", 2), "--pools\n");
+  EXPECT_EQ(complete("rehearse log --scale-down-unneeded", 3), "--scale-down-unneeded-time\n");
+  EXPECT_EQ(complete("conform ex", 2), "expander extender\n");
+  EXPECT_THAT(Invoke({"completion", "zsh"}).out, HasSubstr("'rehearse:play a recorded day"));
+  EXPECT_THAT(Invoke({"completion", "fish"}).out, HasSubstr("-a rehearse -d \"play a recorded"));
 }
 
 TEST(CliTest, WrongUsageIsCodeTwo) {

@@ -237,9 +237,11 @@ void FlagSet::FindSwitches(const std::vector<std::string>& args) {
     const std::string name = NameIn(arg);
     if (std::ranges::find(flags_, name, &Flag::with) == flags_.end()) continue;
     const size_t equals = arg.find('=');
-    const auto value = FlagBool(equals == std::string::npos ? "true" : arg.substr(equals + 1));
+    const std::string value = equals == std::string::npos ? "true" : arg.substr(equals + 1);
+    const auto on = FlagBool(value);
     std::erase(on_, name);
-    if (value.ok() && *value) on_.push_back(name);
+    // A switch need not be a bool: a file that is named is one, too.
+    if (on.ok() ? *on : !value.empty()) on_.push_back(name);
   }
 }
 

@@ -200,6 +200,18 @@ TEST_F(SwitchesTest, AFlagBelongsToWhomTheSwitchNamesWhereverThatStands) {
   EXPECT_EQ(process_ + of_batch_, "ab");
 }
 
+TEST(FlagSetTest, ASwitchMayBeAFileThatIsNamed) {
+  std::string file, policy;
+  FlagSet set;
+  set.AddString("file", file, "Of pools.");
+  set.With("file");
+  set.AddString("policy", policy, "Counts with them.");
+  EXPECT_TRUE(set.Parse({"--policy=x", "--file=pools.yaml"}).ok());
+  EXPECT_TRUE(set.Parse({"--file", "pools.yaml", "--policy=x"}).ok());
+  EXPECT_EQ(set.Parse({"--file=", "--policy=x"}).message(),
+            "--policy counts with --file only, which is not given");
+}
+
 TEST_F(SwitchesTest, WithoutItsSwitchAFlagIsRefusedAndNothingIsRequired) {
   EXPECT_EQ(set_.Parse({"--policy=x"}).message(),
             "--policy counts with --pools only, which is not given");

@@ -9,6 +9,7 @@
 #include "rehearse/recorder.h"
 #include "test/support/must.h"
 #include "test/support/test_certificates.h"
+#include "wire/wire.h"
 
 namespace coppice::rehearse {
 namespace {
@@ -109,6 +110,74 @@ TEST(RecorderTest, WhatAWorldGoesThroughIsReadBackWithoutSecrets) {
   EXPECT_OK(ReadLog(dir.At("log"), [&](std::string_view line) { all += line; }, notes));
   EXPECT_THAT(all, Not(HasSubstr("PASSWORD")));
   EXPECT_THAT(all, HasSubstr("safe-to-evict"));
+}
+
+// As an API server sends it: whatever could hold a secret holds one here, and none is in the files.
+TEST(RecorderTest, NothingThatMayHoldASecretIsWritten) {
+  constexpr char kPod[] = R"({
+    "metadata": {"name": "a", "namespace": "d", "uid": "u",
+      "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "hunter2", "vault/token": "hunter2"},
+      "managedFields": [{"manager": "hunter2"}]},
+    "spec": {
+      "containers": [{"name": "main", "image": "i", "command": ["--password=hunter2"], "args": ["hunter2"],
+        "env": [{"name": "TOKEN", "value": "hunter2"}, {"name": "B", "valueFrom": {"secretKeyRef": {"name": "hunter2", "key": "k"}}}],
+        "envFrom": [{"secretRef": {"name": "hunter2"}}],
+        "lifecycle": {"postStart": {"exec": {"command": ["hunter2"]}}},
+        "livenessProbe": {"httpGet": {"path": "/", "port": 80, "httpHeaders": [{"name": "Authorization", "value": "hunter2"}]}},
+        "resources": {"requests": {"cpu": "1"}}}],
+      "initContainers": [{"name": "init", "image": "i", "args": ["hunter2"], "env": [{"name": "TOKEN", "value": "hunter2"}]}],
+      "imagePullSecrets": [{"name": "hunter2"}],
+      "volumes": [{"name": "v", "secret": {"secretName": "hunter2"}}, {"name": "w", "csi": {"driver": "d", "volumeAttributes": {"key": "hunter2"}}}],
+      "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["hunter2"]}]},
+    "status": {"phase": "Pending", "message": "hunter2"}})";
+  constexpr char kNode[] = R"({"metadata": {"name": "n", "annotations": {"x": "hunter2"}}, "status": {"capacity": {"cpu": "1"}}})";
+  const test::TempDirectory dir;
+  InlineWorkers workers;
+  const Log log = Log::Null();
+  cluster::World world;
+  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world);
+  world.UpsertPod(std::make_shared<const model::Pod>(MUST(wire::FromJson<model::Pod>(kPod))));
+  world.UpsertNode(std::make_shared<const model::Node>(MUST(wire::FromJson<model::Node>(kNode))));
+  recorder.Look(nullptr, At(0));
+
+  std::string all;
+  std::vector<std::string> notes;
+  EXPECT_OK(ReadLog(dir.At("log"), [&](std::string_view line) { all += line; }, notes));
+  EXPECT_THAT(all, HasSubstr("\"add\":\"d/a\""));
+  EXPECT_THAT(all, HasSubstr("\"node\":\"n\""));
+  EXPECT_THAT(all, Not(HasSubstr("hunter2")));
+  EXPECT_THAT(all, Not(HasSubstr("TOKEN")));
+}
+
+const model::IntOrString kTwo{.is_string = false, .number = 2};
+
+TEST(RecorderTest, BudgetsAndPoolsOfNodesComeBack) {
+  const test::TempDirectory dir;
+  InlineWorkers workers;
+  const Log log = Log::Null();
+  cluster::World world;
+  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world);
+  model::Node node;
+  node.metadata.name = "n";
+  node.metadata.labels["karpenter.sh/nodepool"] = "spot";
+  world.UpsertNode(std::make_shared<const model::Node>(node));
+  model::PodDisruptionBudget budget;
+  budget.metadata.name = "web";
+  budget.metadata.namespace_ = "d";
+  budget.spec.min_available = kTwo;
+  world.Upsert(std::make_shared<const model::PodDisruptionBudget>(budget));
+  budget.metadata.name = "short";
+  world.Upsert(std::make_shared<const model::PodDisruptionBudget>(budget));
+  recorder.Look(nullptr, At(0));
+  world.Erase<model::PodDisruptionBudget>("d", "short");
+  recorder.Look(nullptr, At(5));
+
+  const Demand demand = MUST(ReadDemand(dir.At("log")));
+  ASSERT_EQ(demand.start_nodes.size(), 1u);
+  EXPECT_EQ(demand.start_nodes.at("n").owner(), "spot");
+  ASSERT_EQ(demand.budgets.size(), 1u);
+  EXPECT_EQ(demand.budgets[0].metadata.name, "web");
+  EXPECT_EQ(demand.budgets[0].spec.min_available, kTwo);
 }
 
 TEST(DemandTest, GroupsBecomeAConfigurationOfTheSimulatedCloud) {

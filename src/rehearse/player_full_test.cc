@@ -7,12 +7,15 @@
 
 #include "base/strings.h"
 #include "rehearse/comparison.h"
+#include "rehearse/played_pools.h"
 #include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
+#include "test/support/test_certificates.h"
 
 namespace coppice::rehearse {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr int64_t kMorning = 1'767'592'800'000;
@@ -53,19 +56,21 @@ Demand ADay() {
 }
 
 Outcome PlayOn(const Demand& demand, const std::string& groups,
-               const std::vector<std::string>& flags = {}) {
+               const std::vector<std::string>& flags = {}, const PlayedPools* pools = nullptr) {
   const app::Plugins& plugins = test::ThePlugins();
   yaml::Problems problems;
   const auto config = MUST(provider::ParseProviderConfig(
       groups, "groups", [](const char*) -> const char* { return nullptr; },
-      [](const std::string& file) -> Result<std::string> { return NotFound(file); }, problems));
+      [](const std::string& file) -> Result<std::string> { return NotFound(file); }, problems,
+      pools == nullptr ? provider::Groups::kRequired : provider::Groups::kOptional));
   return MUST(PlayDemand({.demand = demand,
                           .config = config,
                           .flags = MUST(autoscale::ParseFlags(flags)),
                           .plugins = plugins,
                           .clouds = plugins.clouds,
                           .seed = 1,
-                          .name = Join(flags, " ")}));
+                          .name = Join(flags, " "),
+                          .pools = pools}));
 }
 
 TEST(PlayerTest, MachinesComeForWhatWasWantedAndGoAfterIt) {
@@ -115,6 +120,79 @@ nodeGroups:
   EXPECT_EQ(outcome.waiting, 0u);
   EXPECT_LE(outcome.peak_machines, 3);
   EXPECT_EQ(outcome.started, 10u + outcome.evictions);
+}
+
+// Another engine on the same day: pools that buy what the recorded groups consist of.
+TEST(PlayerTest, NodePoolsArePlayedInsteadOfGroups) {
+  const test::TempDirectory dir;
+  const std::string file = dir.Write("pools.yaml", R"(apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: of-another-cloud}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: kubernetes.io/os, operator: In, values: [linux]}]
+  disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 5m}
+)");
+  std::vector<std::string> notes;
+  const PlayedPools pools = MUST(ReadPlayedPools(file, {}, notes));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("EC2NodeClass default is not there")));
+  const Demand demand = ADay();
+  const Outcome outcome = PlayOn(demand, FlavorsAsConfig(demand, 1), {}, &pools);
+  EXPECT_EQ(outcome.waiting, 0u);
+  EXPECT_GE(outcome.bought, 1);
+  EXPECT_GE(outcome.removed, 1) << "what was bought for half an hour is consolidated";
+  EXPECT_GT(outcome.cost, 0);
+  ASSERT_FALSE(outcome.decisions.empty());
+  EXPECT_THAT(outcome.decisions.front().what, HasSubstr("of-another-cloud"));
+  const Outcome groups = PlayOn(demand, GroupsAsConfig(demand, 1));
+  EXPECT_FALSE(WhereTheyPart(groups, outcome, 3).right.empty());
+}
+
+TEST(PlayerTest, WhatIsNoPoolIsRefusedWithItsField) {
+  const test::TempDirectory dir;
+  std::vector<std::string> notes;
+  const std::string none =
+      dir.Write("none.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n");
+  EXPECT_THAT(ReadPlayedPools(none, {}, notes).status().message(), HasSubstr("there is no NodePool"));
+  const std::string bad = dir.Write("bad.yaml", R"(apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: bad}
+spec:
+  weight: 101
+  template: {spec: {nodeClassRef: {group: coppice.dev, kind: NodeClass, name: d}, requirements: []}}
+)");
+  EXPECT_THAT(ReadPlayedPools(bad, {}, notes).status().message(), HasSubstr("NodePool bad"));
+}
+
+// Three pods may not all be moved: with a budget that lets none go the node stays.
+TEST(PlayerTest, ARecordedBudgetKeepsANode) {
+  const auto day = [](const char* budget) {
+    DemandReader reader;
+    for (const std::string line :
+         {std::string(R"({"coppice-log":1})"), "{\"at\":" + std::to_string(kMorning) + "}",
+          std::string(
+              R"({"group":"small","min":0,"max":9,"target":2,"price":0.5,"template":{"metadata":{"name":"t","labels":{"topology.kubernetes.io/zone":"z"}},"status":{"allocatable":{"cpu":"2","memory":"4Gi","pods":"30"}}}})"),
+          std::string(R"({"node":"n-1","group":"small"})"),
+          std::string(R"({"node":"n-2","group":"small"})"),
+          std::string(
+              R"({"shape":0,"pod":{"metadata":{"namespace":"d","labels":{"app":"web"},"ownerReferences":[{"kind":"ReplicaSet","name":"web","uid":"u","controller":true}]},"spec":{"restartPolicy":"Always","containers":[{"name":"c","resources":{"requests":{"cpu":"300m"}}}]}}})"),
+          std::string(R"({"add":"d/web-0","shape":0,"node":"n-1"})"),
+          std::string(R"({"add":"d/web-1","shape":0,"node":"n-2"})"), std::string(budget),
+          std::string(R"({"all":true})"), "{\"at\":" + std::to_string(kMorning + 7'200'000) + "}"})
+      reader.Line(line);
+    return MUST(std::move(reader).Finish());
+  };
+  const Demand strict = day(
+      R"({"budget":"d/web","pdb":{"spec":{"maxUnavailable":0,"selector":{"matchLabels":{"app":"web"}}}}})");
+  const Demand loose = day(
+      R"({"budget":"d/web","pdb":{"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"web"}}}}})");
+  EXPECT_EQ(PlayOn(strict, GroupsAsConfig(strict, 1)).samples.back().machines, 2);
+  const Outcome moved = PlayOn(loose, GroupsAsConfig(loose, 1));
+  EXPECT_EQ(moved.samples.back().machines, 1);
+  EXPECT_EQ(moved.evictions, 1u);
+  EXPECT_EQ(moved.waiting, 0u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/strings.h"
+#include "model/requirement.h"
 #include "wire/wire.h"
 
 namespace coppice::rehearse {
@@ -236,12 +237,14 @@ Result<std::unique_ptr<Recorder>> OpenRecorder(const std::string& directory,
       TRY(LogWriter::Open({.directory = directory}, workers, log).Context("--record")), world);
 }
 
-Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups& groups,
-                  Executor& executor, Workers& workers, const Log& log) {
+Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups* groups,
+                  Executor& executor, Workers& workers, const Log& log,
+                  std::function<void()> looked) {
   const auto recorder = OpenRecorder(directory, world, workers, log);
   if (!recorder.ok()) log.Error("nothing is recorded", {{"error", recorder.status()}});
   while (recorder.ok() && *recorder != nullptr) {
-    (*recorder)->Look(&groups, executor.clock().Now());
+    (*recorder)->Look(groups, executor.clock().Now());
+    looked();
     co_await executor.Sleep(kLookEvery);
   }
 }

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -80,8 +81,10 @@ Result<std::unique_ptr<Recorder>> OpenRecorder(const std::string& directory,
 // How often Record() looks: pods that live shorter are not seen.
 inline constexpr Duration kLookEvery = std::chrono::seconds(5);
 // The same as long as the executor runs; ends at once if `directory` is empty, and with an error in
-// the log if it cannot be written. What it refers to outlives the executor's tasks.
-Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups& groups,
-                  Executor& executor, Workers& workers, const Log& log);
+// the log if it cannot be written. `groups` may be null; `looked` hears of each look. What it refers
+// to outlives the executor's tasks.
+Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups* groups,
+                  Executor& executor, Workers& workers, const Log& log,
+                  std::function<void()> looked);
 
 }  // namespace coppice::rehearse

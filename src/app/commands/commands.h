@@ -24,7 +24,8 @@ struct ModelCommand {
   std::optional<Duration> lasts;  // unset: until somebody interrupts it
   Duration table = std::chrono::hours(2);
   bool verbose = false;
-  std::string record;  // a directory: what happens is written there
+  std::string record;         // a directory: what happens is written there
+  bool only_records = false;  // `coppice record`: on a real cluster nothing is changed
   autoscale::FlagValues flags;
   std::optional<provision::Settings> node_pools;  // absent: node groups alone
   bool node_groups = true;                        // false: --node-groups=false
@@ -47,7 +48,11 @@ int RunExtender(const std::vector<std::string>& args, Plugins& plugins);
 int RunSimulate(const std::vector<std::string>& args, Plugins& plugins);
 // Why a pod waits or a node stays, asked of a running instance.
 int RunExplain(const std::vector<std::string>& args, Plugins& plugins);
-// A recorded day again, with other flags or groups.
+// The Now page as a screen.
+int RunTop(const std::vector<std::string>& args, Plugins& plugins);
+// Writes down what a cluster goes through.
+int RunRecord(const std::vector<std::string>& args, Plugins& plugins);
+// A recorded day again, with other flags, groups or pools.
 int RunRehearse(const std::vector<std::string>& args, Plugins& plugins);
 // A contract played against somebody else's server.
 int RunConform(const std::vector<std::string>& args, Plugins& plugins);

@@ -2,14 +2,10 @@
 // name kubectl-coppice the program is this command as a plug-in of kubectl: `kubectl coppice explain pod …`.
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "app/commands/commands.h"
+#include "app/instance.h"
 #include "base/flag_set.h"
-#include "base/strings.h"
-#include "kube/port_forward.h"
-#include "net/http_client.h"
 #include "net/url.h"
 #include "web/terminal.h"
 
@@ -30,34 +26,13 @@ As a plug-in of kubectl (the program under the name kubectl-coppice): kubectl co
 )";
 
 struct ExplainFlags {
-  std::string server;
-  std::string token_file;
-  std::string ca_file;
-  std::string cert_file;
-  std::string key_file;
-  std::string namespace_;
-  std::string target = "deployment/coppice";
-  std::string kubeconfig;
-  std::string context;
+  InstanceFlags instance;
   std::string output = "text";
   std::vector<std::string> words;
 };
 
 void Declare(FlagSet& set, ExplainFlags& flags) {
-  set.AddString("server", flags.server,
-                "URL of the instance's dashboard; without it http://127.0.0.1:8086, or kubectl "
-                "port-forward if -n, --target or "
-                "--kubeconfig is given");
-  set.AddString("token-file", flags.token_file, "bearer token of the instance");
-  set.AddString("certificate-authority", flags.ca_file,
-                "PEM file to trust instead of the system's");
-  set.AddString("client-certificate", flags.cert_file, "PEM file, for mutual TLS");
-  set.AddString("client-key", flags.key_file, "PEM file, for mutual TLS");
-  set.AddString("namespace", flags.namespace_, "where the instance runs, for kubectl port-forward");
-  set.Alias("n", "namespace");
-  set.AddString("target", flags.target, "what kubectl port-forward is pointed at");
-  set.AddString("kubeconfig", flags.kubeconfig, "for kubectl port-forward");
-  set.AddString("context", flags.context, "for kubectl port-forward");
+  AddInstanceFlags(set, flags.instance);
   set.AddChoice("output", flags.output, {"text", "json"}, "form of the answer");
   set.Alias("o", "output");
   set.AddWords(
@@ -79,40 +54,9 @@ Result<std::string> PathOf(const std::vector<std::string>& words) {
                          "' is not explained: there are pod, node, group, pool, claim, gang, last");
 }
 
-Result<std::string> ReadSecretFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return Unavailable("--token-file " + path + " cannot be read");
-  return std::string(Trim(text.str()));
-}
-
 Result<std::string> Ask(const ExplainFlags& flags, const std::string& path, bool from_kubectl) {
-  std::unique_ptr<kube::PortForward> forward;
-  std::string server = flags.server.empty() ? "http://127.0.0.1:8086" : flags.server;
-  const bool names_cluster = from_kubectl || !flags.namespace_.empty() ||
-                             !flags.kubeconfig.empty() || !flags.context.empty();
-  if (flags.server.empty() && names_cluster) {
-    std::vector<std::string> command = {"kubectl"};
-    if (!flags.kubeconfig.empty()) command.push_back("--kubeconfig=" + flags.kubeconfig);
-    if (!flags.context.empty()) command.push_back("--context=" + flags.context);
-    if (!flags.namespace_.empty()) command.push_back("--namespace=" + flags.namespace_);
-    command.insert(command.end(), {"port-forward", flags.target, ":8086"});
-    forward = TRY(kube::PortForward::Start(command));
-    server = "http://127.0.0.1:" + std::to_string(forward->port());
-  }
-  while (server.ends_with('/')) server.pop_back();
-  SystemClock clock;
-  const auto client = TRY(net::MakeHttpClient(
-      {.ca_file = flags.ca_file, .cert_file = flags.cert_file, .key_file = flags.key_file}, clock));
-  net::HttpRequest request{.url = server + "/api/v1/" + path};
-  if (!flags.token_file.empty())
-    request.bearer_token = Secret(TRY(ReadSecretFile(flags.token_file)));
-  const auto answer = client->Send(request, Deadline::In(clock, std::chrono::seconds(30)));
-  if (!answer.ok())
-    return answer.status().Context("asking " + server + " (--server says where it runs)");
-  if (!answer->Success()) return NotFound(web::ErrorOf(answer->body));
-  return answer->body;
+  const auto instance = TRY(Instance::Open(flags.instance, from_kubectl));
+  return instance->Get(path);
 }
 
 }  // namespace

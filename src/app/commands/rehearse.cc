@@ -1,37 +1,43 @@
-// `coppice rehearse`: a recorded day again, with other flags or groups.
+// `coppice rehearse`: a recorded day again, with other flags, groups or pools.
 
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
+#include "provision/settings.h"
 #include "rehearse/comparison.h"
 #include "rehearse/demand.h"
+#include "rehearse/played_pools.h"
 #include "rehearse/player.h"
+#include "whatif/model_scene.h"
 
 namespace coppice::app {
 namespace {
 
 constexpr std::string_view kRehearseAbout =
-    R"(coppice rehearse: a recorded day again, with other flags or groups
+    R"(coppice rehearse: a recorded day again, with other flags, groups or pools
 
-  coppice rehearse LOG [--groups=FILE] [--html=FILE] [--FLAG=value] [--base-FLAG=value]
+  coppice rehearse LOG [--groups=FILE] [--pools=FILE] [--html=FILE] [--FLAG=value] [--base-FLAG=value]
 
-Plays what was recorded by `coppice run --record=DIR` against a model cluster and cloud: once as it
-was, and once with the autoscaler's flags or the groups that are given here. Prints both side by
-side and the first decisions that differ. Under --base-FLAG the first column has a flag, too, if the
-day was not lived with its default. docs/rehearse.md has an example.
+Plays what was recorded by `coppice record` or `coppice run --record=DIR` against a model cluster
+and cloud: once as it was, and once with the autoscaler's flags, the groups or the node pools that
+are given here. Prints both side by side and the first decisions that differ. Under --base-FLAG the
+first column has a flag, too, if the day was not lived with its default. docs/rehearse.md has an
+example.
 )";
 
 struct RehearseCommand {
   std::vector<std::string> logs;
   std::string groups;
+  std::string pools;
   std::string html;
   uint64_t seed = 1;
   std::optional<Duration> pass_every;
   autoscale::FlagValues base;   // of the first column
   autoscale::FlagValues other;  // of the second: those, and what is given beside them
+  provision::Settings pool_settings;
   bool changed = false;
 
   const std::string& log() const { return logs.front(); }
@@ -41,7 +47,12 @@ void AddRehearseFlags(FlagSet& set, RehearseCommand& command) {
   set.Group("What is played");
   set.AddWords("LOG", command.logs, true, "A directory of recordings, or one file.");
   set.AddString("groups", command.groups,
-                "Other groups: a configuration of `coppice provider` with cloud.kind: simulated.");
+                "Other groups: a configuration of `coppice provider` with cloud.kind: simulated; "
+                "with --pools it may have none, and says what is for sale.");
+  set.AddString("pools", command.pools,
+                "Node pools instead of the recorded groups: NodePools and NodeClasses as kubectl "
+                "prints them, a file or a folder. They may buy what the recorded groups consist "
+                "of, or what --groups sells.");
   set.AddString("html", command.html, "A file: the comparison as a page with pictures.");
   set.AddNumber("seed", command.seed, "Of the model.");
   set.AddDuration("pass-every", command.pass_every,
@@ -51,14 +62,13 @@ void AddRehearseFlags(FlagSet& set, RehearseCommand& command) {
 
 constexpr std::string_view kBase = "base-";
 
-// What was written of the autoscaler's flags, the first column's or the second's own.
-std::vector<std::string> Written(const FlagSet& set, size_t own, bool base) {
+// What was written of the flags from one to another, without what their names begin with.
+std::vector<std::string> Written(const FlagSet& set, size_t from, size_t to, size_t prefix) {
   std::vector<std::string> args;
-  for (size_t i = own; i < set.flags().size(); ++i) {
+  for (size_t i = from; i < to; ++i) {
     const Flag& flag = set.flags()[i];
-    if (flag.name.starts_with(kBase) != base) continue;
     for (const std::string& value : flag.values)
-      args.push_back("--" + flag.name.substr(base ? kBase.size() : 0) + "=" + value);
+      args.push_back("--" + flag.name.substr(prefix) + "=" + value);
   }
   return args;
 }
@@ -72,38 +82,26 @@ std::optional<int> ReadRehearse(const std::vector<std::string>& args, RehearseCo
   autoscale::FlagValues
       given;  // checked here, and read again below: one column is the other's base
   autoscale::AddFlags(flags, given);
+  const size_t pools = flags.flags().size();
+  flags.With("pools");
+  provision::AddSettings(flags, command.pool_settings);
+  flags.With("");
+  const size_t base = flags.flags().size();
   flags.Prefix(std::string(kBase));
   autoscale::FlagValues given_base;
   autoscale::AddFlags(flags, given_base);
   return ReadCommandLine({"rehearse", kRehearseAbout}, flags, args, [&]() -> Status {
     if (command.logs.size() > 1)
       return InvalidArgument("'" + command.logs[1] + "' is a second log");
-    std::vector<std::string> both = Written(flags, own, true);
+    std::vector<std::string> both = Written(flags, base, flags.flags().size(), kBase.size());
     command.base = TRY(autoscale::ParseFlags(both));
-    const std::vector<std::string> other = Written(flags, own, false);
+    const std::vector<std::string> other = Written(flags, own, pools, 0);
     both.insert(both.end(), other.begin(), other.end());
     command.other = TRY(autoscale::ParseFlags(both));
-    command.changed = !other.empty() || !command.groups.empty();
+    command.pool_settings.options.upstream_exact = command.other.upstream_exact;
+    command.changed = !other.empty() || !command.groups.empty() || !command.pools.empty();
     return Status::Ok();
   });
-}
-
-Result<provider::ProviderConfig> ReadGroups(const std::string& text, const std::string& path) {
-  yaml::Problems problems;
-  const auto getenv = [](const char* name) -> const char* { return std::getenv(name); };
-  auto config =
-      path.empty()
-          ? provider::ParseProviderConfig(
-                text, "the recorded groups", getenv,
-                [](const std::string& file) -> Result<std::string> { return NotFound(file); },
-                problems)
-          : provider::LoadProviderConfig(path, getenv, problems);
-  if (!config.ok()) return config.status();
-  if (config->cloud_kind != "simulated") {
-    return InvalidArgument(path + ": a rehearsal runs on the simulated cloud only, not on " +
-                           config->cloud_kind);
-  }
-  return config;
 }
 
 // A pass looks at every machine, so that a day of thousands of them is a matter of how many passes.
@@ -116,8 +114,7 @@ void SetPace(const RehearseCommand& command, const rehearse::Demand& demand,
   flags.frequent_loops_enabled = false;
 }
 
-Status Rehearse(const RehearseCommand& command, Plugins& plugins) {
-  const rehearse::Demand demand = TRY(rehearse::ReadDemand(command.log()));
+void Introduce(const RehearseCommand& command, const rehearse::Demand& demand) {
   for (const std::string& note : demand.notes) std::fprintf(stderr, "%s\n", note.c_str());
   const auto hours =
       std::chrono::duration<double, std::ratio<3600>>(demand.end - demand.start).count();
@@ -125,32 +122,61 @@ Status Rehearse(const RehearseCommand& command, Plugins& plugins) {
               command.log().c_str(), hours, demand.pods.size(), demand.shapes.size(),
               demand.start_nodes.size(), demand.groups.size());
   std::fflush(stdout);
-  const std::string recorded = rehearse::GroupsAsConfig(demand, command.seed);
-  autoscale::FlagValues base_flags = command.base;
-  autoscale::FlagValues other_flags = command.other;
-  SetPace(command, demand, base_flags);
-  SetPace(command, demand, other_flags);
+}
+
+// The columns, played one after the other.
+Result<std::vector<rehearse::Outcome>> PlayColumns(const RehearseCommand& command,
+                                                   const rehearse::Demand& demand,
+                                                   Plugins& plugins) {
   std::vector<rehearse::Outcome> outcomes;
+  const auto play = [&](const std::string& name, const provider::ProviderConfig& config,
+                        autoscale::FlagValues flags,
+                        const rehearse::PlayedPools* pools) -> Status {
+    SetPace(command, demand, flags);
+    outcomes.push_back(TRY(rehearse::PlayDemand({.demand = demand,
+                                                 .config = config,
+                                                 .flags = std::move(flags),
+                                                 .plugins = plugins,
+                                                 .clouds = plugins.clouds,
+                                                 .seed = command.seed,
+                                                 .name = name,
+                                                 .pools = pools})));
+    std::fprintf(stderr, "%s: %.1f s\n", name.c_str(), outcomes.back().real_seconds);
+    return Status::Ok();
+  };
   const bool has_groups = std::ranges::any_of(
       demand.groups, [](const rehearse::RecordedGroup& group) { return group.node.has_value(); });
   if (!has_groups && command.groups.empty()) {
     return InvalidArgument("the log knows no groups: give some with --groups=FILE");
   }
-  const auto play = [&](const std::string& name, const std::string& groups,
-                        const autoscale::FlagValues& flags) -> Status {
-    const auto config = TRY(ReadGroups(recorded, groups));
-    outcomes.push_back(TRY(rehearse::PlayDemand({.demand = demand,
-                                                 .config = config,
-                                                 .flags = flags,
-                                                 .plugins = plugins,
-                                                 .clouds = plugins.clouds,
-                                                 .seed = command.seed,
-                                                 .name = name})));
-    std::fprintf(stderr, "%s: %.1f s\n", name.c_str(), outcomes.back().real_seconds);
-    return Status::Ok();
-  };
-  if (has_groups) TRY(play("as it was", "", base_flags));
-  if (command.changed) TRY(play("changed", command.groups, other_flags));
+  const char* const who = "a rehearsal";
+  if (has_groups) {
+    const std::string recorded = rehearse::GroupsAsConfig(demand, command.seed);
+    const auto config = TRY(whatif::SimulatedConfig("", recorded, who));
+    TRY(play("as it was", config, command.base, nullptr));
+  }
+  if (!command.changed) return outcomes;
+  if (command.pools.empty()) {
+    const auto config = TRY(whatif::SimulatedConfig(
+        command.groups, rehearse::GroupsAsConfig(demand, command.seed), who));
+    TRY(play("changed", config, command.other, nullptr));
+    return outcomes;
+  }
+  std::vector<std::string> notes;
+  const auto pools =
+      TRY(rehearse::ReadPlayedPools(command.pools, command.pool_settings.options, notes));
+  for (const std::string& note : notes) std::fprintf(stderr, "%s\n", note.c_str());
+  const auto config = TRY(whatif::SimulatedConfig(command.groups,
+                                                  rehearse::FlavorsAsConfig(demand, command.seed),
+                                                  who, provider::Groups::kOptional));
+  TRY(play("changed", config, command.other, &pools));
+  return outcomes;
+}
+
+Status Rehearse(const RehearseCommand& command, Plugins& plugins) {
+  const rehearse::Demand demand = TRY(rehearse::ReadDemand(command.log()));
+  Introduce(command, demand);
+  const auto outcomes = TRY(PlayColumns(command, demand, plugins));
   std::fputs(rehearse::AsText(outcomes).c_str(), stdout);
   if (command.html.empty()) return Status::Ok();
   std::ofstream file(command.html);

@@ -1,4 +1,5 @@
 // `coppice run`: the autoscaler. On a model cluster unless something names a real one.
+// `coppice record`: the same, of which nothing is left but what it writes down.
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,6 +24,17 @@ now and then, and at Ctrl-C a summary. If the output is no terminal and neither 
 given: 24h in about a minute.
 )";
 
+constexpr std::string_view kRecordAbout =
+    R"(coppice record: writes down what a cluster and its cloud go through, for `coppice rehearse`
+
+  coppice record DIR --kubeconfig=FILE [--cloud-provider=NAME --cloud-config=FILE]
+
+Changes nothing, and needs no lease: it runs beside whatever scales the cluster. Without a provider
+groups are not known, and `coppice rehearse` wants --groups or --pools. Without a cluster it records
+a model one. Environment variables, arguments, Secrets, ConfigMaps and volumes are not written down.
+docs/rehearse.md says more.
+)";
+
 void AddModelFlags(FlagSet& set, ModelCommand& command) {
   set.Group("The model cluster");
   set.AddNumber("seed", command.seed,
@@ -33,6 +45,9 @@ void AddModelFlags(FlagSet& set, ModelCommand& command) {
                   "Stop after so much simulated time, such as 24h; empty: at Ctrl-C.");
   set.AddDuration("table", command.table, "Simulated time between two tables; 0: none.");
   set.AddBool("verbose", command.verbose, "The autoscaler's log to standard error.");
+}
+
+void AddRecord(FlagSet& set, ModelCommand& command) {
   set.Group("On a model cluster and on a real one");
   set.AddString("record", command.record,
                 "A directory: what happens is written there, for coppice rehearse.");
@@ -104,7 +119,7 @@ void SettleProcess(const provision::Settings& settings, const FlagSet& set,
   if (settings.log_level == "debug" && !set.Given("v")) flags.log.verbosity = kDebugVerbosity;
 }
 
-// Whether the batch scheduler runs alone: nothing names node groups.
+// Whether the batch scheduler, or who only records, is alone: nothing names node groups.
 bool IsAlone(const autoscale::FlagValues& flags) {
   return flags.cloud_provider.empty() && flags.nodes.empty() &&
          flags.node_group_auto_discovery.empty();
@@ -130,64 +145,86 @@ bool NamesCluster(const autoscale::FlagValues& flags) {
          (!flags.cloud_provider.empty() && flags.cloud_provider != "simulated");
 }
 
-int OnRealCluster(const ModelCommand& command, Plugins& plugins) {
+int OnRealCluster(const ModelCommand& command, std::string_view name, Plugins& plugins) {
   seats::RunSettings settings{.flags = command.flags,
                               .node_groups = command.node_groups,
                               .record = command.record,
                               .node_pools = command.node_pools,
                               .batch = command.batch};
-  if (settings.batch && IsAlone(settings.flags)) settings.node_groups = false;
+  const bool needs_no_groups = settings.batch || command.only_records;
+  if (needs_no_groups && IsAlone(settings.flags)) settings.node_groups = false;
   if (settings.node_pools && settings.node_groups) {
     const auto groups = seats::HasNodeGroups(command.flags, plugins);
-    if (!groups.ok()) return Failed("run", groups.status());
+    if (!groups.ok()) return Failed(name, groups.status());
     settings.node_groups = *groups;
   }
-  if (!settings.node_groups && !settings.record.empty())
-    return WrongUsage("run", InvalidArgument("--record: only what happens to node groups is kept"));
   return RunOnRealCluster(settings, plugins, {}, command.web);
+}
+
+// What is asked for goes together, and is there.
+Status CheckRun(const FlagSet& flags, Asked& asked, ModelCommand& command, Plugins& plugins) {
+  if (asked.pools) {
+    TRY(provision::ReadVariables(flags, asked.settings, Variable));
+    asked.settings.options.upstream_exact = command.flags.upstream_exact;
+    command.node_pools = asked.settings;
+  }
+  if (asked.batch) command.batch = asked.scheduler;
+  TRY(autoscale::FinishFlags(flags, command.flags));
+  TRY(seats::CheckPluginNames(command.flags, plugins));
+  if (!command.node_groups && !command.node_pools && !command.batch && !command.only_records)
+    return InvalidArgument("--node-groups=false without --node-pools leaves nothing to do");
+  if (command.node_pools) SettleProcess(*command.node_pools, flags, command.flags);
+  if (command.batch) SetForBatch(*command.batch, command.flags);
+  if (NamesCluster(command.flags)) {
+    if (command.only_records) command.flags.dry_run = true;
+    const bool alone = (command.batch || command.only_records) && IsAlone(command.flags);
+    const bool claims = command.node_pools && plugins.node_claims.Has(command.flags.cloud_provider);
+    return alone || claims ? Status::Ok() : seats::CheckProviderNames(command.flags, plugins);
+  }
+  if (command.batch) {
+    return InvalidArgument("--batch schedules on a cluster: name one with --kubeconfig");
+  }
+  if (!command.flags.dry_run) return Status::Ok();
+  return InvalidArgument(
+      "--dry-run: nothing real is touched on a model cluster anyway; name a cluster with "
+      "--kubeconfig");
+}
+
+int RunCommand(const std::vector<std::string>& args, ModelCommand& command, const CommandText& text,
+               Plugins& plugins) {
+  Asked asked;
+  std::vector<std::string> words;
+  FlagSet flags;
+  if (command.only_records) {
+    flags.AddWords("DIR", words, true, "A directory, made if it is not there.");
+    command.web.address.clear();
+  }
+  AddModelFlags(flags, command);
+  if (!command.only_records) AddRecord(flags, command);
+  AddEngineFlags(flags, asked, command);
+  AddWebFlags(flags, command.web);
+  autoscale::AddFlags(flags, command.flags);
+  AddSettingsOfEngines(flags, asked);
+  const auto check = [&]() -> Status {
+    if (words.size() > 1) return InvalidArgument("'" + words[1] + "' is a second directory");
+    if (!words.empty()) command.record = words.front();
+    return CheckRun(flags, asked, command, plugins);
+  };
+  if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
+  return NamesCluster(command.flags) ? OnRealCluster(command, text.name, plugins)
+                                     : RunModel(command, plugins);
 }
 
 }  // namespace
 
 int RunAutoscaler(const std::vector<std::string>& args, Plugins& plugins) {
   ModelCommand command;
-  Asked asked;
-  FlagSet flags;
-  AddModelFlags(flags, command);
-  AddEngineFlags(flags, asked, command);
-  AddWebFlags(flags, command.web);
-  autoscale::AddFlags(flags, command.flags);
-  AddSettingsOfEngines(flags, asked);
-  const auto check = [&]() -> Status {
-    if (asked.pools) {
-      TRY(provision::ReadVariables(flags, asked.settings, Variable));
-      asked.settings.options.upstream_exact = command.flags.upstream_exact;
-      command.node_pools = asked.settings;
-    }
-    if (asked.batch) command.batch = asked.scheduler;
-    TRY(autoscale::FinishFlags(flags, command.flags));
-    TRY(seats::CheckPluginNames(command.flags, plugins));
-    if (!command.node_groups && !command.node_pools && !command.batch)
-      return InvalidArgument("--node-groups=false without --node-pools leaves nothing to do");
-    if (command.node_pools) SettleProcess(*command.node_pools, flags, command.flags);
-    if (command.batch) SetForBatch(*command.batch, command.flags);
-    if (NamesCluster(command.flags)) {
-      const bool alone = command.batch && IsAlone(command.flags);
-      const bool claims =
-          command.node_pools && plugins.node_claims.Has(command.flags.cloud_provider);
-      return alone || claims ? Status::Ok() : seats::CheckProviderNames(command.flags, plugins);
-    }
-    if (command.batch) {
-      return InvalidArgument("--batch schedules on a cluster: name one with --kubeconfig");
-    }
-    if (!command.flags.dry_run) return Status::Ok();
-    return InvalidArgument(
-        "--dry-run: nothing real is touched on a model cluster anyway; name a cluster with "
-        "--kubeconfig");
-  };
-  const CommandText text{"run", kRunAbout, seats::LinkedIn(plugins)};
-  if (const auto code = ReadCommandLine(text, flags, args, check)) return *code;
-  return NamesCluster(command.flags) ? OnRealCluster(command, plugins) : RunModel(command, plugins);
+  return RunCommand(args, command, {"run", kRunAbout, seats::LinkedIn(plugins)}, plugins);
+}
+
+int RunRecord(const std::vector<std::string>& args, Plugins& plugins) {
+  ModelCommand command{.only_records = true};
+  return RunCommand(args, command, {"record", kRecordAbout}, plugins);
 }
 
 }  // namespace coppice::app

@@ -1,0 +1,77 @@
+#include "app/instance.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "base/strings.h"
+#include "web/terminal.h"
+
+namespace coppice::app {
+namespace {
+
+constexpr Duration kAnswerWithin = std::chrono::seconds(30);
+
+Result<std::string> ReadSecretFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return Unavailable("--token-file " + path + " cannot be read");
+  return std::string(Trim(text.str()));
+}
+
+Result<std::unique_ptr<kube::PortForward>> Forward(const InstanceFlags& flags) {
+  std::vector<std::string> command = {"kubectl"};
+  if (!flags.kubeconfig.empty()) command.push_back("--kubeconfig=" + flags.kubeconfig);
+  if (!flags.context.empty()) command.push_back("--context=" + flags.context);
+  if (!flags.namespace_.empty()) command.push_back("--namespace=" + flags.namespace_);
+  command.insert(command.end(), {"port-forward", flags.target, ":8086"});
+  return kube::PortForward::Start(command);
+}
+
+}  // namespace
+
+void AddInstanceFlags(FlagSet& set, InstanceFlags& flags) {
+  set.AddString("server", flags.server,
+                "URL of the instance's dashboard; without it http://127.0.0.1:8086, or kubectl "
+                "port-forward if -n, --target or "
+                "--kubeconfig is given");
+  set.AddString("token-file", flags.token_file, "bearer token of the instance");
+  set.AddString("certificate-authority", flags.ca_file,
+                "PEM file to trust instead of the system's");
+  set.AddString("client-certificate", flags.cert_file, "PEM file, for mutual TLS");
+  set.AddString("client-key", flags.key_file, "PEM file, for mutual TLS");
+  set.AddString("namespace", flags.namespace_, "where the instance runs, for kubectl port-forward");
+  set.Alias("n", "namespace");
+  set.AddString("target", flags.target, "what kubectl port-forward is pointed at");
+  set.AddString("kubeconfig", flags.kubeconfig, "for kubectl port-forward");
+  set.AddString("context", flags.context, "for kubectl port-forward");
+}
+
+Result<std::unique_ptr<Instance>> Instance::Open(const InstanceFlags& flags, bool from_kubectl) {
+  std::unique_ptr<Instance> instance(new Instance);
+  instance->url_ = flags.server.empty() ? "http://127.0.0.1:8086" : flags.server;
+  const bool names_cluster = from_kubectl || !flags.namespace_.empty() ||
+                             !flags.kubeconfig.empty() || !flags.context.empty();
+  if (flags.server.empty() && names_cluster) {
+    instance->forward_ = TRY(Forward(flags));
+    instance->url_ = "http://127.0.0.1:" + std::to_string(instance->forward_->port());
+  }
+  while (instance->url_.ends_with('/')) instance->url_.pop_back();
+  instance->client_ = TRY(net::MakeHttpClient(
+      {.ca_file = flags.ca_file, .cert_file = flags.cert_file, .key_file = flags.key_file},
+      instance->clock_));
+  if (!flags.token_file.empty()) instance->token_ = Secret(TRY(ReadSecretFile(flags.token_file)));
+  return instance;
+}
+
+Result<std::string> Instance::Get(const std::string& path) {
+  net::HttpRequest request{.url = url_ + "/api/v1/" + path};
+  request.bearer_token = token_;
+  const auto answer = client_->Send(request, Deadline::In(clock_, kAnswerWithin));
+  if (!answer.ok())
+    return answer.status().Context("asking " + url_ + " (--server says where it runs)");
+  if (!answer->Success()) return NotFound(web::ErrorOf(answer->body));
+  return answer->body;
+}
+
+}  // namespace coppice::app
