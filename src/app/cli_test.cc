@@ -100,9 +100,8 @@ TEST(CliTest, WhateverIsWrongTheCodeIsTwoAndTheNearestIsNamed) {
 }
 
 TEST(CliTest, EveryCommandSaysHowItIsUsed) {
-  for (const char* command :
-       {"run", "provider", "expander", "extender", "simulate", "record", "rehearse", "top", "completion",
-        "validate", "flags"}) {
+  for (const char* command : {"run", "provider", "expander", "extender", "simulate", "record",
+                              "rehearse", "top", "completion", "validate", "flags"}) {
     for (const char* help : {"--help", "-h", "help"}) {
       const Outcome outcome = Invoke({command, help});
       EXPECT_EQ(outcome.code, 0) << command << " " << help;

@@ -271,6 +271,13 @@ class RealCluster {
     return nullptr;
   }
 
+  const cloud::NodeClaims* Claims() const {
+    for (const auto& seat : seats_) {
+      if (const cloud::NodeClaims* const claims = seat->claims(); claims != nullptr) return claims;
+    }
+    return nullptr;
+  }
+
   Task<Status> Assemble() {
     log_.Info("the view of the cluster is complete",
               {{"nodes", world_.node_count()}, {"pods", world_.pod_count()}});
@@ -280,8 +287,9 @@ class RealCluster {
     }
     assembled_ = true;
     // Where nobody decides, whoever looks is all that can be asked whether it is alive.
-    executor_->Spawn(rehearse::Record(settings_.record, world_, Groups(), *executor_, workers_,
-                                      log_, [this] {
+    executor_->Spawn(rehearse::Record(settings_.record,
+                                      {.world = world_, .groups = Groups(), .claims = Claims()},
+                                      *executor_, workers_, log_, [this] {
                                         if (seats_.empty()) health_.Succeeded();
                                       }));
     co_return Status::Ok();

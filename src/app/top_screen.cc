@@ -132,10 +132,10 @@ void AddRows(const StateJson& state, Screen& screen) {
     const bool pool = TextIn(row, "kind") == "pool";
     const std::string limits =
         pool ? "-" : fmt::format("{:.0f}..{:.0f}", NumberIn(row, "min"), NumberIn(row, "max"));
-    const std::string line = fmt::format(
-        "{:<24.24} {:<16.16} {:>9} {:>10} {:>9.2f}  ", Plain(name), TextIn(row, "type"),
-        fmt::format("{:.0f}/{:.0f}", NumberIn(row, "ready"), NumberIn(row, "target")), limits,
-        NumberIn(row, "cost"));
+    const std::string line =
+        fmt::format("{:<24.24} {:<16.16} {:>9} {:>10} {:>9.2f}  ", Plain(name), TextIn(row, "type"),
+                    fmt::format("{:.0f}/{:.0f}", NumberIn(row, "ready"), NumberIn(row, "target")),
+                    limits, NumberIn(row, "cost"));
     const auto& own = nodes[Plain(name)];
     const size_t room = screen.Left(line.size());
     std::string tiles;
@@ -157,16 +157,16 @@ void AddWaiting(const StateJson& state, Screen& screen) {
     return NumberIn(*a, "count") > NumberIn(*b, "count");
   });
   screen.Line("");
-  screen.Heading(fmt::format("{:>6} {:<32} {:>8} {:>9} {:>7}  why", "wait", "of", "cpu", "memory",
-                             "oldest"));
+  screen.Heading(
+      fmt::format("{:>6} {:<32} {:>8} {:>9} {:>7}  why", "wait", "of", "cpu", "memory", "oldest"));
   if (waiting.empty()) screen.Line("     0 nobody waits");
   for (size_t i = 0; i < std::min(waiting.size(), kWaitingShown); ++i) {
     const StateJson& shape = *waiting[i];
-    screen.Line(fmt::format(
-        "{:>6.0f} {:<32.32} {:>7.0f}m {:>6.0f}Mi {:>7}  {}", NumberIn(shape, "count"),
-        TextIn(shape, "namespace") + "/" + TextIn(shape, "owner"), NumberIn(shape, "cpuMillis"),
-        NumberIn(shape, "memoryBytes") / (1 << 20),
-        Age(NumberIn(state, "at") - NumberIn(shape, "oldest")), TextIn(shape, "text")));
+    screen.Line(
+        fmt::format("{:>6.0f} {:<32.32} {:>7.0f}m {:>6.0f}Mi {:>7}  {}", NumberIn(shape, "count"),
+                    TextIn(shape, "namespace") + "/" + TextIn(shape, "owner"),
+                    NumberIn(shape, "cpuMillis"), NumberIn(shape, "memoryBytes") / (1 << 20),
+                    Age(NumberIn(state, "at") - NumberIn(shape, "oldest")), TextIn(shape, "text")));
   }
   if (waiting.size() > kWaitingShown)
     screen.Line(fmt::format("       and {} kinds more", waiting.size() - kWaitingShown));
@@ -202,7 +202,8 @@ Result<std::string> TopScreen(std::string_view state, std::string_view decisions
   AddWaiting(json, screen);
   AddDecisions(decisions, screen);
   screen.Line("");
-  screen.Line("bars: how full a node is; b boots, o ordered, u unneeded, d drains, c cordoned, x ill");
+  screen.Line(
+      "bars: how full a node is; b boots, o ordered, u unneeded, d drains, c cordoned, x ill");
   return std::move(screen).Take();
 }
 

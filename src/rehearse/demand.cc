@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/strings.h"
 #include "rehearse/log_file.h"
@@ -30,25 +29,18 @@ std::optional<TimePoint> TimeAt(const Json& line, const char* key) {
   return TimePoint(std::chrono::milliseconds(ms));
 }
 
+// Of amounts and prices: 0 or more, and no more than anybody has.
+double AmountAt(const Json& line, const char* key) {
+  constexpr double kMost = 1e15;
+  const auto found = line.find(key);
+  if (found == line.end() || !found->is_number()) return 0;
+  return std::clamp(found->get<double>(), 0.0, kMost);
+}
+
 int NumberAt(const Json& line, const char* key, int otherwise) {
   const auto found = line.find(key);
   if (found == line.end() || !found->is_number_integer()) return otherwise;
   return static_cast<int>(std::clamp<int64_t>(found->get<int64_t>(), 0, 1'000'000));
-}
-
-std::string Quoted(const std::string& text) {
-  std::string out;
-  AppendJsonString(out, text);  // JSON's quotes are YAML's
-  return out;
-}
-
-std::string TaintsOf(const model::Node& node) {
-  std::string out;
-  for (const model::Taint& taint : node.spec.taints) {
-    out += fmt::format("{}{{key: {}, value: {}, effect: {}}}", out.empty() ? "" : ", ",
-                       Quoted(taint.key), Quoted(taint.value), Quoted(taint.effect));
-  }
-  return out;
 }
 
 }  // namespace
@@ -125,6 +117,39 @@ void DemandReader::ReadBudget(const std::string& name, const Json& line) {
   budgets_.insert_or_assign(name, *std::move(budget));
 }
 
+void DemandReader::ReadPool(const std::string& name, const Json& line) {
+  const auto object = line.find("object");
+  if (object == line.end()) {
+    pools_.erase(name);
+    return;
+  }
+  auto pool = wire::FromJson<model::NodePool>(object->dump());
+  if (!pool.ok()) {
+    ++unreadable_;
+    return;
+  }
+  pool->metadata = {};
+  pool->metadata.name = name;
+  pool->status = {};
+  pools_.insert_or_assign(name, *std::move(pool));
+}
+
+void DemandReader::ReadType(const std::string& name, const Json& line) {
+  RecordedType type{.name = name,
+                    .cpu_millis = static_cast<int64_t>(AmountAt(line, "cpu")),
+                    .memory_bytes = static_cast<int64_t>(AmountAt(line, "memory")),
+                    .gpus = static_cast<int64_t>(AmountAt(line, "gpus")),
+                    .architecture = TextAt(line, "arch")};
+  if (const auto zones = line.find("zones"); zones != line.end() && zones->is_array()) {
+    for (const Json& zone : *zones) {
+      if (zone.is_string()) type.zones.push_back(zone.get<std::string>());
+    }
+  }
+  if (line.contains("price")) type.price = AmountAt(line, "price");
+  if (line.contains("spot")) type.spot_price = AmountAt(line, "spot");
+  types_.insert_or_assign(name, std::move(type));
+}
+
 void DemandReader::EndOfAll() {
   if (!first_all_) {
     std::vector<std::string> missed;
@@ -147,6 +172,7 @@ void DemandReader::Line(std::string_view text) {
     shape_ids_.clear();
     named_.clear();
     budgets_.clear();
+    pools_.clear();
   } else if (const auto at = TimeAt(line, "at")) {
     now_ = std::max(now_, *at);
     if (!started_) demand_.start = now_;
@@ -166,6 +192,10 @@ void DemandReader::Line(std::string_view text) {
     Done(done);
   } else if (const std::string budget = TextAt(line, "budget"); !budget.empty()) {
     ReadBudget(budget, line);
+  } else if (const std::string pool = TextAt(line, "nodepool"); !pool.empty()) {
+    ReadPool(pool, line);
+  } else if (const std::string type = TextAt(line, "type"); !type.empty()) {
+    ReadType(type, line);
   } else if (const std::string node = TextAt(line, "node"); !node.empty()) {
     if (first_all_) demand_.start_nodes[node] = {TextAt(line, "group"), TextAt(line, "pool")};
   } else if (const std::string group = TextAt(line, "group"); !group.empty()) {
@@ -181,6 +211,8 @@ Result<Demand> DemandReader::Finish() && {
     demand_.notes.push_back(fmt::format("{} lines could not be read", unreadable_));
   }
   for (auto& [name, budget] : budgets_) demand_.budgets.push_back(std::move(budget));
+  for (auto& [name, pool] : pools_) demand_.pools.push_back(std::move(pool));
+  for (auto& [name, type] : types_) demand_.types.push_back(std::move(type));
   std::ranges::stable_sort(demand_.pods, std::less<>(), &PodLife::created);
   return std::move(demand_);
 }
@@ -192,108 +224,6 @@ Result<Demand> ReadDemand(const std::string& path) {
   Demand demand = TRY(std::move(reader).Finish());
   demand.notes.insert(demand.notes.end(), notes.begin(), notes.end());
   return demand;
-}
-
-namespace {
-
-// What the kubelet keeps by default is added, so that the template comes out as recorded.
-constexpr int64_t kEviction = int64_t{100} << 20;
-
-int64_t AmountOf(const model::Node& node, const char* resource, bool milli = false) {
-  const auto* found = node.status.allocatable.Find(resource);
-  return found == nullptr ? 0 : milli ? found->MilliValue() : found->Value();
-}
-
-std::string LabelOf(const model::Node& node, std::string_view key, const std::string& otherwise) {
-  const std::string* found = node.metadata.labels.Find(key);
-  return found == nullptr ? otherwise : *found;
-}
-
-std::string ZoneOf(const model::Node& node) {
-  return LabelOf(node, "topology.kubernetes.io/zone", "here");
-}
-
-// A flavor with what the group's template has, but for its name and zones.
-std::string FlavorOf(const RecordedGroup& group) {
-  const model::Node& node = *group.node;
-  const int64_t gpus = AmountOf(node, "nvidia.com/gpu");
-  return fmt::format(
-      "cpu: {}m, memory: {}, architecture: {}, pricePerHour: {}{}", AmountOf(node, "cpu", true),
-      AmountOf(node, "memory") + kEviction, Quoted(LabelOf(node, "kubernetes.io/arch", "amd64")),
-      group.price.value_or(0),
-      gpus > 0 ? fmt::format(", gpuType: recorded, gpuCount: {}", gpus) : "");
-}
-
-std::string ZoneList(const std::set<std::string>& zones) {
-  std::string list;
-  for (const std::string& zone : zones) list += (list.empty() ? "" : ", ") + Quoted(zone);
-  return list;
-}
-
-std::string AsConfig(const std::string& flavors, const std::string& groups,
-                     const std::set<std::string>& zones, uint64_t seed) {
-  return fmt::format(
-      "clusterTag: model\ncloud:\n  kind: simulated\n  bootTime: 60s\n  seed: {}\n  zones: [{}]\n"
-      "  flavors:\n{}{}{}",
-      seed % 1'000'000'000, ZoneList(zones), flavors, groups.empty() ? "" : "nodeGroups:\n",
-      groups);
-}
-
-}  // namespace
-
-std::string GroupsAsConfig(const Demand& demand, uint64_t seed) {
-  std::string flavors;
-  std::string groups;
-  std::set<std::string> zones;
-  for (const RecordedGroup& group : demand.groups) {
-    if (!group.node) continue;
-    const model::Node& node = *group.node;
-    zones.insert(ZoneOf(node));
-    flavors += fmt::format("    - {{name: {}, {}}}\n", Quoted("flavor-" + group.id), FlavorOf(group));
-    std::string labels;
-    for (const auto& [key, value] : node.metadata.labels) {
-      const bool own = key == "kubernetes.io/hostname" || key == "kubernetes.io/arch" ||
-                       key == "kubernetes.io/os" || key.starts_with("topology.kubernetes.io/") ||
-                       key == "node.kubernetes.io/instance-type";
-      if (own) continue;
-      labels += (labels.empty() ? "" : ", ") + Quoted(key) + ": " + Quoted(value);
-    }
-    groups += fmt::format(
-        "  - {{name: {}, minSize: {}, maxSize: {}, flavor: {}, zone: {}, maxPods: {}, labels: "
-        "{{{}}}, taints: [{}]}}\n",
-        Quoted(group.id), group.min, std::max(group.min, group.max), Quoted("flavor-" + group.id),
-        Quoted(ZoneOf(node)), std::max<int64_t>(1, AmountOf(node, "pods")), labels,
-        TaintsOf(node));
-  }
-  return AsConfig(flavors, groups, zones, seed);
-}
-
-std::string FlavorsAsConfig(const Demand& demand, uint64_t seed) {
-  struct Sold {
-    std::string what;
-    std::set<std::string> zones;
-  };
-  std::map<std::string, Sold> sold;
-  std::set<std::string> zones;
-  for (const RecordedGroup& group : demand.groups) {
-    if (!group.node) continue;
-    const std::string what = FlavorOf(group);
-    std::string name =
-        LabelOf(*group.node, "node.kubernetes.io/instance-type", "flavor-" + group.id);
-    // The same name for something else: as some price by group.
-    if (const auto same = sold.find(name); same != sold.end() && same->second.what != what)
-      name += "-" + group.id;
-    Sold& flavor = sold[name];
-    flavor.what = what;
-    flavor.zones.insert(ZoneOf(*group.node));
-    zones.insert(ZoneOf(*group.node));
-  }
-  std::string flavors;
-  for (const auto& [name, flavor] : sold) {
-    flavors += fmt::format("    - {{name: {}, zones: [{}], {}}}\n", Quoted(name),
-                           ZoneList(flavor.zones), flavor.what);
-  }
-  return AsConfig(flavors, "", zones, seed);
 }
 
 }  // namespace coppice::rehearse

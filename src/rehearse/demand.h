@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "model/node_pool.h"
 #include "model/objects.h"
 
 namespace coppice::rehearse {
@@ -51,15 +52,29 @@ struct StartNode {
   const std::string& owner() const { return group.empty() ? pool : group; }
 };
 
+// What a node pool could buy, as its provider said.
+struct RecordedType {
+  std::string name;
+  int64_t cpu_millis = 0;  // of these and the next two what pods can have
+  int64_t memory_bytes = 0;
+  int64_t gpus = 0;
+  std::string architecture;
+  std::vector<std::string> zones;
+  std::optional<double> price;       // per hour, on demand
+  std::optional<double> spot_price;  // absent: is not sold so
+};
+
 struct Demand {
   TimePoint start;
   TimePoint end;
   std::vector<PodShape> shapes;
-  std::vector<PodLife> pods;                       // in the order of creation
+  std::vector<PodLife> pods;                     // in the order of creation
   std::map<std::string, StartNode> start_nodes;  // by name
   std::vector<RecordedGroup> groups;
   std::vector<model::PodDisruptionBudget> budgets;  // as they were last
-  std::vector<std::string> notes;  // what could not be read
+  std::vector<model::NodePool> pools;               // likewise
+  std::vector<RecordedType> types;                  // by name
+  std::vector<std::string> notes;                   // what could not be read
 
   // It was on a node when the log begins.
   bool Stood(const PodLife& life) const {
@@ -80,6 +95,8 @@ class DemandReader {
   void ReadAdded(const std::string& name, const nlohmann::json& line);
   void ReadGroup(const std::string& id, const nlohmann::json& line);
   void ReadBudget(const std::string& name, const nlohmann::json& line);
+  void ReadPool(const std::string& name, const nlohmann::json& line);
+  void ReadType(const std::string& name, const nlohmann::json& line);
   void EndOfAll();
 
   Demand demand_;
@@ -87,6 +104,8 @@ class DemandReader {
   std::map<std::string, size_t, std::less<>> alive_;
   std::map<std::string, size_t, std::less<>> group_at_;
   std::map<std::string, model::PodDisruptionBudget> budgets_;
+  std::map<std::string, model::NodePool> pools_;
+  std::map<std::string, RecordedType> types_;
   bool started_ = false;
   bool in_all_ = false;                // between a file's beginning and its {"all"}
   bool first_all_ = true;              // of the first file: what stood there
@@ -96,12 +115,5 @@ class DemandReader {
 };
 
 Result<Demand> ReadDemand(const std::string& path);
-
-// The recorded groups as the configuration of a provider on the simulated cloud: a flavor per
-// group with what its template has, its price, labels and taints.
-std::string GroupsAsConfig(const Demand& demand, uint64_t seed);
-// What their machines are, without groups: for node pools, which buy any of them anywhere. Groups of
-// one type are one flavor, sold in the zones of all of them.
-std::string FlavorsAsConfig(const Demand& demand, uint64_t seed);
 
 }  // namespace coppice::rehearse

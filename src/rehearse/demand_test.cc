@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/fake_clock.h"
+#include "cloud/fake_node_claims.h"
 #include "cloud/fake_node_groups.h"
+#include "rehearse/recorded_config.h"
 #include "rehearse/recorder.h"
 #include "test/support/must.h"
 #include "test/support/test_certificates.h"
@@ -130,7 +133,8 @@ TEST(RecorderTest, NothingThatMayHoldASecretIsWritten) {
       "volumes": [{"name": "v", "secret": {"secretName": "hunter2"}}, {"name": "w", "csi": {"driver": "d", "volumeAttributes": {"key": "hunter2"}}}],
       "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["hunter2"]}]},
     "status": {"phase": "Pending", "message": "hunter2"}})";
-  constexpr char kNode[] = R"({"metadata": {"name": "n", "annotations": {"x": "hunter2"}}, "status": {"capacity": {"cpu": "1"}}})";
+  constexpr char kNode[] =
+      R"({"metadata": {"name": "n", "annotations": {"x": "hunter2"}}, "status": {"capacity": {"cpu": "1"}}})";
   const test::TempDirectory dir;
   InlineWorkers workers;
   const Log log = Log::Null();
@@ -178,6 +182,43 @@ TEST(RecorderTest, BudgetsAndPoolsOfNodesComeBack) {
   ASSERT_EQ(demand.budgets.size(), 1u);
   EXPECT_EQ(demand.budgets[0].metadata.name, "web");
   EXPECT_EQ(demand.budgets[0].spec.min_available, kTwo);
+}
+
+TEST(RecorderTest, PoolsAndWhatTheyCanBuyComeBack) {
+  const test::TempDirectory dir;
+  InlineWorkers workers;
+  const Log log = Log::Null();
+  FakeClock clock;
+  const cloud::FakeNodeClaims claims(clock);
+  cluster::World world;
+  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world);
+  model::NodePool pool;
+  pool.metadata.name = "spot";
+  pool.spec.weight = 7;
+  pool.spec.template_.annotations["vault/token"] = "hunter2";
+  world.Upsert(std::make_shared<const model::NodePool>(pool));
+  pool.metadata.name = "gone";
+  world.Upsert(std::make_shared<const model::NodePool>(pool));
+  recorder.Look(nullptr, At(0), &claims);
+  world.Erase<model::NodePool>("", "gone");
+  recorder.Look(nullptr, At(5), &claims);
+
+  const Demand demand = MUST(ReadDemand(dir.At("log")));
+  ASSERT_EQ(demand.pools.size(), 1u);
+  EXPECT_EQ(demand.pools[0].metadata.name, "spot");
+  EXPECT_EQ(demand.pools[0].spec.weight, 7);
+  EXPECT_TRUE(demand.pools[0].spec.template_.annotations.empty());
+  ASSERT_EQ(demand.types.size(), 3u);
+  const RecordedType& large = demand.types[0];
+  EXPECT_EQ(large.name, "large");
+  EXPECT_EQ(large.cpu_millis, 7900) << "what pods can have";
+  EXPECT_EQ(large.memory_bytes, 8 * (4LL << 30));
+  EXPECT_THAT(large.zones, testing::ElementsAre("zone-a", "zone-b"));
+  EXPECT_DOUBLE_EQ(large.price.value(), 0.4);
+  EXPECT_DOUBLE_EQ(large.spot_price.value(), 0.28);
+  const std::string config = FlavorsAsConfig(demand, 1);
+  EXPECT_THAT(config, HasSubstr("{name: \"large\", zones: [\"zone-a\", \"zone-b\"], cpu: 7900m"));
+  EXPECT_THAT(config, HasSubstr("pricePerHour: 0.4, spotPricePerHour: 0.28"));
 }
 
 TEST(DemandTest, GroupsBecomeAConfigurationOfTheSimulatedCloud) {

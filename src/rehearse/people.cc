@@ -92,8 +92,8 @@ void People::CreateDue() {
     const PodLife& life = demand_.pods[next_];
     if (!Played(life)) continue;
     // Whoever stood on a node when the log begins stands there again, if the node does.
-    const bool there = demand_.Stood(life) &&
-                       model_.cluster.objects().FindNode(life.node) != nullptr;
+    const bool there =
+        demand_.Stood(life) && model_.cluster.objects().FindNode(life.node) != nullptr;
     budgets_.Wanted(life.shape, 1);
     Create(next_, life.name, there ? life.node : "");
     if (life.done && (!life.bound || !demand_.shapes[life.shape].finite())) {

@@ -15,13 +15,13 @@ namespace {
 void GiveClass(model::NodePool& pool, PlayedPools& played, std::vector<std::string>& notes) {
   auto& reference = pool.spec.template_.spec.node_class_ref;
   if (!reference) reference.emplace();
-  const std::string said = reference->kind.empty() ? "a class" : reference->kind + " " + reference->name;
-  const bool ours = reference->group == cloud::kNodeClassGroup &&
-                    reference->kind == cloud::kNodeClassKindName;
+  const std::string said =
+      reference->kind.empty() ? "a class" : reference->kind + " " + reference->name;
+  const bool ours =
+      reference->group == cloud::kNodeClassGroup && reference->kind == cloud::kNodeClassKindName;
   if (!ours) {
     const std::string name = reference->name.empty() ? "default" : reference->name;
-    *reference = {
-        .group = cloud::kNodeClassGroup, .kind = cloud::kNodeClassKindName, .name = name};
+    *reference = {.group = cloud::kNodeClassGroup, .kind = cloud::kNodeClassKindName, .name = name};
   }
   const bool known = std::ranges::any_of(played.classes, [&](const model::NodeClass& one) {
     return one.metadata.name == reference->name;
@@ -36,7 +36,8 @@ void GiveClass(model::NodePool& pool, PlayedPools& played, std::vector<std::stri
 
 }  // namespace
 
-Result<PlayedPools> ReadPlayedPools(const std::string& path, const provision::EngineOptions& options,
+Result<PlayedPools> ReadPlayedPools(const std::string& path,
+                                    const provision::EngineOptions& options,
                                     std::vector<std::string>& notes) {
   whatif::ClusterObjects objects;
   TRY(whatif::ReadObjectsFrom(path, objects));
@@ -49,12 +50,22 @@ Result<PlayedPools> ReadPlayedPools(const std::string& path, const provision::En
     GiveClass(pool, played, notes);
     const auto wrong = model::WrongWith(pool, model::LabelRules::Default());
     if (!wrong.empty()) {
-      return InvalidArgument(path + ": NodePool " + pool.metadata.name + ": " +
-                             Join(wrong, "; "));
+      return InvalidArgument(path + ": NodePool " + pool.metadata.name + ": " + Join(wrong, "; "));
     }
     played.pools.push_back(std::move(pool));
   }
   if (played.pools.empty()) return InvalidArgument(path + ": there is no NodePool in it");
+  return played;
+}
+
+PlayedPools RecordedPools(const Demand& demand, const provision::EngineOptions& options) {
+  PlayedPools played{.options = options};
+  std::vector<std::string> notes;  // no class is recorded: all of them are replaced
+  for (model::NodePool pool : demand.pools) {
+    model::FillDefaults(pool);
+    GiveClass(pool, played, notes);
+    played.pools.push_back(std::move(pool));
+  }
   return played;
 }
 

@@ -16,7 +16,11 @@ namespace coppice::rehearse {
 
 // A file or a folder of what kubectl prints. InvalidArgument says which pool is wrong, and where;
 // `notes` is what was replaced.
-Result<PlayedPools> ReadPlayedPools(const std::string& path, const provision::EngineOptions& options,
+Result<PlayedPools> ReadPlayedPools(const std::string& path,
+                                    const provision::EngineOptions& options,
                                     std::vector<std::string>& notes);
+
+// Those that a log has.
+PlayedPools RecordedPools(const Demand& demand, const provision::EngineOptions& options);
 
 }  // namespace coppice::rehearse

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "rehearse/comparison.h"
 #include "rehearse/played_pools.h"
+#include "rehearse/recorded_config.h"
 #include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
 #include "test/support/test_certificates.h"
@@ -150,12 +151,36 @@ spec:
   EXPECT_FALSE(WhereTheyPart(groups, outcome, 3).right.empty());
 }
 
+TEST(PlayerTest, RecordedPoolsBuyWhatTheyCouldBuy) {
+  DemandReader reader;
+  for (
+      const std::string line :
+      {std::string(R"({"coppice-log":1})"), "{\"at\":" + std::to_string(kMorning) + "}",
+       std::string(
+           R"({"nodepool":"p","object":{"spec":{"template":{"spec":{"nodeClassRef":{"group":"g","kind":"K","name":"c"},"requirements":[{"key":"karpenter.sh/capacity-type","operator":"In","values":["spot"]}]}}}}})"),
+       std::string(
+           R"({"type":"t","cpu":3900,"memory":8000000000,"gpus":0,"arch":"amd64","zones":["z"],"price":0.4,"spot":0.1})"),
+       std::string(
+           R"({"shape":0,"pod":{"metadata":{"namespace":"d","ownerReferences":[{"kind":"ReplicaSet","name":"web","uid":"u","controller":true}]},"spec":{"restartPolicy":"Always","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}})"),
+       std::string(R"({"all":true})"), std::string(R"({"add":"d/a","shape":0})"),
+       "{\"at\":" + std::to_string(kMorning + 3'600'000) + "}"})
+    reader.Line(line);
+  const Demand demand = MUST(std::move(reader).Finish());
+  const PlayedPools pools = RecordedPools(demand, {});
+  const Outcome outcome = PlayOn(demand, GroupsAsConfig(demand, 1), {}, &pools);
+  EXPECT_EQ(outcome.waiting, 0u);
+  EXPECT_EQ(outcome.bought, 1);
+  EXPECT_GT(outcome.cost, 0.09);
+  EXPECT_LT(outcome.cost, 0.11) << "for an hour, at the price of spot";
+}
+
 TEST(PlayerTest, WhatIsNoPoolIsRefusedWithItsField) {
   const test::TempDirectory dir;
   std::vector<std::string> notes;
   const std::string none =
       dir.Write("none.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n");
-  EXPECT_THAT(ReadPlayedPools(none, {}, notes).status().message(), HasSubstr("there is no NodePool"));
+  EXPECT_THAT(ReadPlayedPools(none, {}, notes).status().message(),
+              HasSubstr("there is no NodePool"));
   const std::string bad = dir.Write("bad.yaml", R"(apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata: {name: bad}
@@ -170,17 +195,18 @@ spec:
 TEST(PlayerTest, ARecordedBudgetKeepsANode) {
   const auto day = [](const char* budget) {
     DemandReader reader;
-    for (const std::string line :
-         {std::string(R"({"coppice-log":1})"), "{\"at\":" + std::to_string(kMorning) + "}",
-          std::string(
-              R"({"group":"small","min":0,"max":9,"target":2,"price":0.5,"template":{"metadata":{"name":"t","labels":{"topology.kubernetes.io/zone":"z"}},"status":{"allocatable":{"cpu":"2","memory":"4Gi","pods":"30"}}}})"),
-          std::string(R"({"node":"n-1","group":"small"})"),
-          std::string(R"({"node":"n-2","group":"small"})"),
-          std::string(
-              R"({"shape":0,"pod":{"metadata":{"namespace":"d","labels":{"app":"web"},"ownerReferences":[{"kind":"ReplicaSet","name":"web","uid":"u","controller":true}]},"spec":{"restartPolicy":"Always","containers":[{"name":"c","resources":{"requests":{"cpu":"300m"}}}]}}})"),
-          std::string(R"({"add":"d/web-0","shape":0,"node":"n-1"})"),
-          std::string(R"({"add":"d/web-1","shape":0,"node":"n-2"})"), std::string(budget),
-          std::string(R"({"all":true})"), "{\"at\":" + std::to_string(kMorning + 7'200'000) + "}"})
+    for (
+        const std::string line :
+        {std::string(R"({"coppice-log":1})"), "{\"at\":" + std::to_string(kMorning) + "}",
+         std::string(
+             R"({"group":"small","min":0,"max":9,"target":2,"price":0.5,"template":{"metadata":{"name":"t","labels":{"topology.kubernetes.io/zone":"z"}},"status":{"allocatable":{"cpu":"2","memory":"4Gi","pods":"30"}}}})"),
+         std::string(R"({"node":"n-1","group":"small"})"),
+         std::string(R"({"node":"n-2","group":"small"})"),
+         std::string(
+             R"({"shape":0,"pod":{"metadata":{"namespace":"d","labels":{"app":"web"},"ownerReferences":[{"kind":"ReplicaSet","name":"web","uid":"u","controller":true}]},"spec":{"restartPolicy":"Always","containers":[{"name":"c","resources":{"requests":{"cpu":"300m"}}}]}}})"),
+         std::string(R"({"add":"d/web-0","shape":0,"node":"n-1"})"),
+         std::string(R"({"add":"d/web-1","shape":0,"node":"n-2"})"), std::string(budget),
+         std::string(R"({"all":true})"), "{\"at\":" + std::to_string(kMorning + 7'200'000) + "}"})
       reader.Line(line);
     return MUST(std::move(reader).Finish());
   };

@@ -32,7 +32,7 @@ class Purse {
   sim::Model& model_;
   Outcome& outcome_;
   std::vector<cloud::Flavor> flavors_;
-  std::map<std::string, double> group_prices_;         // where the configuration has its own
+  std::map<std::string, double> group_prices_;      // where the configuration has its own
   std::unordered_map<std::string, double> prices_;  // of machines, per hour
   double rate_ = 0;
   TimePoint last_;

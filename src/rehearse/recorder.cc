@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "base/strings.h"
+#include "model/node_pool.h"
 #include "model/requirement.h"
 #include "wire/wire.h"
 
@@ -15,6 +18,8 @@ namespace {
 constexpr std::array<std::string_view, 5> kKept = {"cluster-autoscaler.kubernetes.io/",
                                                    "karpenter.sh/", "scheduling.k8s.io/",
                                                    "scheduling.volcano.sh/", "volcano.sh/"};
+// A catalog has hundreds of types, whose prices change within hours: it is not read at every look.
+constexpr uint64_t kLooksPerCatalog = 60;
 // Labels that differ from pod to pod of one set.
 constexpr std::array<std::string_view, 3> kOwnLabels = {"statefulset.kubernetes.io/pod-name",
                                                         "apps.kubernetes.io/pod-index",
@@ -70,6 +75,8 @@ void Recorder::Forget() {
   nodes_.clear();
   groups_.clear();
   budgets_.clear();
+  pools_.clear();
+  types_.clear();
 }
 
 int Recorder::ShapeOf(const model::Pod& pod, std::string& lines) {
@@ -188,6 +195,64 @@ void Recorder::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, std::strin
   }
 }
 
+namespace {
+
+// What is there now against what was written: a line for what is new or another, and for what is gone.
+void PutChanges(std::string_view key, std::string_view value_key,
+                std::map<std::string, std::string> now, std::map<std::string, std::string>& written,
+                std::string& lines) {
+  for (const auto& [name, json] : now) {
+    const auto before = written.find(name);
+    if (before != written.end() && before->second == json) continue;
+    Put(lines, key, name, true);
+    PutRaw(lines, value_key, json);
+    lines += "}\n";
+  }
+  for (const auto& [name, json] : written) {
+    if (now.contains(name)) continue;
+    Put(lines, key, name, true);
+    lines += "}\n";
+  }
+  written = std::move(now);
+}
+
+std::string TypeLine(const cloud::InstanceType& type) {
+  const model::ResourceList kept = type.overhead.Total();
+  const auto left = [&](const char* resource, bool milli) {
+    const auto amount = [&](const model::ResourceList& list) -> int64_t {
+      const auto* found = list.Find(resource);
+      return found == nullptr ? 0 : milli ? found->MilliValue() : found->Value();
+    };
+    return std::to_string(std::max<int64_t>(0, amount(type.capacity) - amount(kept)));
+  };
+  std::string line;
+  Put(line, "type", type.name, true);
+  PutRaw(line, "cpu", left("cpu", true));
+  PutRaw(line, "memory", left("memory", false));
+  PutRaw(line, "gpus", left("nvidia.com/gpu", false));
+  if (type.requirements.Has(model::kArchLabel))
+    Put(line, "arch", type.requirements.Get(model::kArchLabel).Any());
+  std::set<std::string> zones;
+  std::map<std::string, double> cheapest;  // by capacity type
+  for (const cloud::Offering& offering : type.offerings) {
+    if (const std::string zone = offering.Zone(); !zone.empty()) zones.insert(zone);
+    const auto [price, fresh] = cheapest.try_emplace(offering.CapacityType(), offering.price);
+    if (!fresh) price->second = std::min(price->second, offering.price);
+  }
+  std::string list;
+  for (const std::string& zone : zones) {
+    list += list.empty() ? "[" : ",";
+    AppendJsonString(list, zone);
+  }
+  if (!list.empty()) PutRaw(line, "zones", list + "]");
+  for (const auto& [way, key] : {std::pair("on-demand", "price"), std::pair("spot", "spot")}) {
+    if (cheapest.contains(way)) PutRaw(line, key, std::to_string(cheapest[way]));
+  }
+  return line + "}\n";
+}
+
+}  // namespace
+
 void Recorder::LookAtBudgets(std::string& lines) {
   std::map<std::string, std::string> now;
   world_.objects<model::PodDisruptionBudget>().ForEach([&](const auto& budget) {
@@ -195,22 +260,35 @@ void Recorder::LookAtBudgets(std::string& lines) {
     bare.spec = budget->spec;
     now[budget->metadata.namespace_ + "/" + budget->metadata.name] = wire::ToJson(bare);
   });
-  for (const auto& [name, json] : now) {
-    const auto written = budgets_.find(name);
-    if (written != budgets_.end() && written->second == json) continue;
-    Put(lines, "budget", name, true);
-    PutRaw(lines, "pdb", json);
-    lines += "}\n";
-  }
-  for (const auto& [name, json] : budgets_) {
-    if (now.contains(name)) continue;
-    Put(lines, "budget", name, true);
-    lines += "}\n";
-  }
-  budgets_ = std::move(now);
+  PutChanges("budget", "pdb", std::move(now), budgets_, lines);
 }
 
-void Recorder::Look(cloud::NodeGroups* groups, TimePoint now) {
+void Recorder::LookAtPools(std::string& lines) {
+  std::map<std::string, std::string> now;
+  world_.objects<model::NodePool>().ForEach([&](const auto& pool) {
+    model::NodePool bare;
+    bare.spec = pool->spec;
+    bare.spec.template_.annotations.clear();
+    now[pool->metadata.name] = wire::ToJson(bare);
+  });
+  PutChanges("nodepool", "object", std::move(now), pools_, lines);
+}
+
+void Recorder::LookAtTypes(const cloud::NodeClaims& claims, std::string& lines) {
+  world_.objects<model::NodePool>().ForEach([&](const auto& pool) {
+    const auto types = claims.InstanceTypesFor(*pool, {});
+    if (!types.ok()) return;
+    for (const cloud::InstanceType& type : **types) {
+      std::string line = TypeLine(type);
+      std::string& written = types_[type.name];
+      if (written == line) continue;
+      lines += line;
+      written = std::move(line);
+    }
+  });
+}
+
+void Recorder::Look(cloud::NodeGroups* groups, TimePoint now, const cloud::NodeClaims* claims) {
   ++look_;
   const bool first = writer_->WantsSnapshot();
   std::string lines;
@@ -223,6 +301,9 @@ void Recorder::Look(cloud::NodeGroups* groups, TimePoint now) {
   if (groups != nullptr) LookAtGroups(*groups, now, lines);
   LookAtNodes(groups, lines);
   LookAtBudgets(lines);
+  LookAtPools(lines);
+  if (claims != nullptr && (types_.empty() || look_ % kLooksPerCatalog == 0))
+    LookAtTypes(*claims, lines);
   LookAtPods(lines);
   if (first) lines += "{\"all\":true}\n";
   if (lines.size() == before) return;
@@ -237,13 +318,12 @@ Result<std::unique_ptr<Recorder>> OpenRecorder(const std::string& directory,
       TRY(LogWriter::Open({.directory = directory}, workers, log).Context("--record")), world);
 }
 
-Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups* groups,
-                  Executor& executor, Workers& workers, const Log& log,
-                  std::function<void()> looked) {
-  const auto recorder = OpenRecorder(directory, world, workers, log);
+Task<void> Record(std::string directory, Recorded what, Executor& executor, Workers& workers,
+                  const Log& log, std::function<void()> looked) {
+  const auto recorder = OpenRecorder(directory, what.world, workers, log);
   if (!recorder.ok()) log.Error("nothing is recorded", {{"error", recorder.status()}});
   while (recorder.ok() && *recorder != nullptr) {
-    (*recorder)->Look(groups, executor.clock().Now());
+    (*recorder)->Look(what.groups, executor.clock().Now(), what.claims);
     looked();
     co_await executor.Sleep(kLookEvery);
   }

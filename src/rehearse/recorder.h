@@ -12,6 +12,10 @@
 //   {"node":"n","group":"g"}, {"gone":"n"}              a node, and its group or "pool" if it has one
 //   {"group":"g","min":0,"max":9,"target":3,"price":0.1,"template":{…}}   what the cloud said
 //   {"budget":"ns/name","pdb":{…}}                      a PodDisruptionBudget's spec; without: gone
+//   {"nodepool":"p","object":{…}}                       a NodePool's spec; without: gone
+//   {"type":"t","cpu":…,"memory":…,"gpus":…,"arch":"a","zones":["z"],"price":0.1,"spot":0.03}
+//                                                       what pools can buy: milli cpus and bytes
+//                                                       for pods; "spot" if it is sold so
 //   {"all":true}                                        the end of "everything"
 //
 // A shape keeps what decisions read: no environment (our objects have none), no annotation but
@@ -31,6 +35,7 @@
 #include "base/clock.h"
 #include "base/executor.h"
 #include "base/task.h"
+#include "cloud/node_claims.h"
 #include "cloud/node_groups.h"
 #include "cluster/world.h"
 #include "rehearse/log_file.h"
@@ -45,8 +50,9 @@ class Recorder {
   Recorder(std::shared_ptr<LogWriter> writer, const cluster::World& world)
       : writer_(std::move(writer)), world_(world) {}
 
-  // Writes what has changed. `groups` may be null: then nodes have no group.
-  void Look(cloud::NodeGroups* groups, TimePoint now);
+  // Writes what has changed. `groups` may be null: then nodes have no group; likewise `claims`:
+  // then it is not known what pools can buy.
+  void Look(cloud::NodeGroups* groups, TimePoint now, const cloud::NodeClaims* claims = nullptr);
 
  private:
   struct Seen {
@@ -62,6 +68,8 @@ class Recorder {
   void LookAtNodes(cloud::NodeGroups* groups, std::string& lines);
   void LookAtGroups(cloud::NodeGroups& groups, TimePoint now, std::string& lines);
   void LookAtBudgets(std::string& lines);
+  void LookAtPools(std::string& lines);
+  void LookAtTypes(const cloud::NodeClaims& claims, std::string& lines);
 
   std::shared_ptr<LogWriter> writer_;
   const cluster::World& world_;
@@ -70,7 +78,9 @@ class Recorder {
   std::unordered_map<std::string, Seen> pods_;
   std::map<std::string, uint64_t> nodes_;
   std::map<std::string, std::string> groups_;   // the line that was written last
-  std::map<std::string, std::string> budgets_;  // likewise
+  std::map<std::string, std::string> budgets_;  // likewise, as JSON
+  std::map<std::string, std::string> pools_;    // likewise
+  std::map<std::string, std::string> types_;    // the line
 };
 
 // Writes to `directory` what `world` goes through; null if it is empty, for whoever does not record.
@@ -81,10 +91,14 @@ Result<std::unique_ptr<Recorder>> OpenRecorder(const std::string& directory,
 // How often Record() looks: pods that live shorter are not seen.
 inline constexpr Duration kLookEvery = std::chrono::seconds(5);
 // The same as long as the executor runs; ends at once if `directory` is empty, and with an error in
-// the log if it cannot be written. `groups` may be null; `looked` hears of each look. What it refers
-// to outlives the executor's tasks.
-Task<void> Record(std::string directory, const cluster::World& world, cloud::NodeGroups* groups,
-                  Executor& executor, Workers& workers, const Log& log,
-                  std::function<void()> looked);
+// the log if it cannot be written. `groups` and `claims` may be null; `looked` hears of each look.
+// What it refers to outlives the executor's tasks.
+struct Recorded {
+  const cluster::World& world;
+  cloud::NodeGroups* groups = nullptr;
+  const cloud::NodeClaims* claims = nullptr;
+};
+Task<void> Record(std::string directory, Recorded what, Executor& executor, Workers& workers,
+                  const Log& log, std::function<void()> looked);
 
 }  // namespace coppice::rehearse

@@ -5,6 +5,7 @@
 
 #include "rehearse/demand.h"
 #include "rehearse/log_file.h"
+#include "rehearse/recorded_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
@@ -17,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       coppice::rehearse::kLogMagic + coppice::rehearse::ToFrames(bytes), "log", line, notes);
   if (const auto demand = std::move(reader).Finish(); demand.ok()) {
     (void)coppice::rehearse::GroupsAsConfig(*demand, 1);
+    (void)coppice::rehearse::FlavorsAsConfig(*demand, 1);
   }
   return 0;
 }

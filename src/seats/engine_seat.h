@@ -22,6 +22,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "cloud/guarded_groups.h"
+#include "cloud/node_claims.h"
 #include "cluster/writer.h"
 #include "host/api_server.h"
 #include "host/engine.h"
@@ -116,6 +117,8 @@ class EngineSeat {
   // Who sells machines to gangs, if it does; null before it is open.
   virtual market::Seller* seller() { return nullptr; }
   virtual cloud::NodeGroups* groups() { return nullptr; }
+  // Whom it asks for machines by the claim; null before it is open, and if it does not.
+  virtual const cloud::NodeClaims* claims() { return nullptr; }
 
   // What it has to say to /explain?...; absent: the question is not for it. Any thread.
   virtual std::optional<Result<std::string>> Explain(const net::ServerRequest&) { return {}; }

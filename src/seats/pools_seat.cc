@@ -25,6 +25,7 @@ class PoolsSeat final : public EngineSeat {
         turn_([this](const report::ProvisionReport& report) { Tell(report); }) {}
 
   host::Engine& engine() override { return turn_; }
+  const cloud::NodeClaims* claims() override { return guarded_.get(); }
   market::Seller* seller() override { return engine_ == nullptr ? nullptr : &engine_->seller(); }
 
   void AddKinds(EngineKinds& kinds) override {

@@ -311,8 +311,9 @@ bool Controllers::UpdateBudgets() {
       const NodePtr node = pod ? cluster_.objects().FindNode(pod->spec.node_name) : nullptr;
       healthy += node && IsReady(*node) ? 1 : 0;
     }
-    const int needed = spec.budget_min ? ResolveAmount(*spec.budget_min, spec.replicas)
-                                       : spec.replicas - ResolveAmount(*spec.budget_max, spec.replicas);
+    const int needed = spec.budget_min
+                           ? ResolveAmount(*spec.budget_min, spec.replicas)
+                           : spec.replicas - ResolveAmount(*spec.budget_max, spec.replicas);
     const int allowed = std::max(0, healthy - needed);
     const auto known =
         cluster_.objects().objects<model::PodDisruptionBudget>().Find(spec.namespace_, name);

@@ -62,8 +62,8 @@ class Machines {
   Cluster& cluster_;
   WatchedCloud& cloud_;
   const MachineTimes times_;
-  std::map<std::string, model::Node> templates_;    // by group
-  std::vector<cloud::Flavor> flavors_;              // as of the first machine of a pool
+  std::map<std::string, model::Node> templates_;       // by group
+  std::vector<cloud::Flavor> flavors_;                 // as of the first machine of a pool
   std::map<cloud::ProviderId, cloud::Machine> known_;  // as the cloud said it last
   std::set<cloud::ProviderId> changed_;                // and not looked at since
   size_t restless_ = 0;                                // of those known: how many are on their way

@@ -10,9 +10,8 @@ namespace coppice::sim {
 namespace {
 
 bool SaysRatherNot(const cluster::NodeShape& node) {
-  return std::ranges::any_of(node.taints, [](const model::Taint& taint) {
-    return taint.effect == "PreferNoSchedule";
-  });
+  return std::ranges::any_of(
+      node.taints, [](const model::Taint& taint) { return taint.effect == "PreferNoSchedule"; });
 }
 
 bool IsRefused(const model::Pod& pod) {

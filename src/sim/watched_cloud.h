@@ -32,8 +32,7 @@ class WatchedCloud final : public cloud::Cloud {
   };
 
   explicit WatchedCloud(std::unique_ptr<cloud::Cloud> behind)
-      : behind_(std::move(behind)),
-        changes_(dynamic_cast<cloud::MachineChanges*>(behind_.get())) {}
+      : behind_(std::move(behind)), changes_(dynamic_cast<cloud::MachineChanges*>(behind_.get())) {}
 
   Hooks hooks;
 
@@ -70,7 +69,7 @@ class WatchedCloud final : public cloud::Cloud {
   void TellEnded(const std::vector<cloud::MachineChange>& changes) const;
 
   std::unique_ptr<cloud::Cloud> behind_;
-  cloud::MachineChanges* changes_;                  // the same; null: it cannot say
+  cloud::MachineChanges* changes_;                    // the same; null: it cannot say
   std::map<cloud::ProviderId, cloud::Machine> told_;  // then: as it was told last
   std::map<cloud::ProviderId, bool> failed_;
 };

@@ -53,9 +53,11 @@ class ModelPoolsEngine final : public ModelEngine {
                                                                    .wake = process.look_again});
     turn_.Open(*engine_);
     if (options_.engine_is) options_.engine_is(engine_.get());
+    if (options_.claims_is) options_.claims_is(claims_.get());
   }
   ~ModelPoolsEngine() override {
     if (options_.engine_is) options_.engine_is(nullptr);
+    if (options_.claims_is) options_.claims_is(nullptr);
   }
 
   host::Engine& engine() override { return turn_; }

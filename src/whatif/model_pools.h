@@ -42,6 +42,8 @@ struct ModelPoolsOptions {
   cloud::CloudNodeClaimsOptions claims = {};
   // The engine of the process that runs now, for who wants to look; null between two.
   std::function<void(provision::Engine*)> engine_is = nullptr;
+  // Its provider, likewise.
+  std::function<void(const cloud::NodeClaims*)> claims_is = nullptr;
 };
 
 MakeModelEngine ModelPools(ModelPoolsOptions options);

@@ -11,6 +11,7 @@
 #include "rehearse/demand.h"
 #include "rehearse/played_pools.h"
 #include "rehearse/player.h"
+#include "rehearse/recorded_config.h"
 #include "whatif/model_scene.h"
 
 namespace coppice::app {
@@ -114,13 +115,14 @@ void SetPace(const RehearseCommand& command, const rehearse::Demand& demand,
   flags.frequent_loops_enabled = false;
 }
 
-void Introduce(const RehearseCommand& command, const rehearse::Demand& demand) {
+void IntroduceLog(const RehearseCommand& command, const rehearse::Demand& demand) {
   for (const std::string& note : demand.notes) std::fprintf(stderr, "%s\n", note.c_str());
   const auto hours =
       std::chrono::duration<double, std::ratio<3600>>(demand.end - demand.start).count();
-  std::printf("%s: %.1f hours, %zu pods of %zu shapes, %zu nodes at the start, %zu groups\n\n",
-              command.log().c_str(), hours, demand.pods.size(), demand.shapes.size(),
-              demand.start_nodes.size(), demand.groups.size());
+  std::printf(
+      "%s: %.1f hours, %zu pods of %zu shapes, %zu nodes at the start, %zu groups, %zu pools\n\n",
+      command.log().c_str(), hours, demand.pods.size(), demand.shapes.size(),
+      demand.start_nodes.size(), demand.groups.size(), demand.pools.size());
   std::fflush(stdout);
 }
 
@@ -130,8 +132,7 @@ Result<std::vector<rehearse::Outcome>> PlayColumns(const RehearseCommand& comman
                                                    Plugins& plugins) {
   std::vector<rehearse::Outcome> outcomes;
   const auto play = [&](const std::string& name, const provider::ProviderConfig& config,
-                        autoscale::FlagValues flags,
-                        const rehearse::PlayedPools* pools) -> Status {
+                        autoscale::FlagValues flags, const rehearse::PlayedPools* pools) -> Status {
     SetPace(command, demand, flags);
     outcomes.push_back(TRY(rehearse::PlayDemand({.demand = demand,
                                                  .config = config,
@@ -146,36 +147,41 @@ Result<std::vector<rehearse::Outcome>> PlayColumns(const RehearseCommand& comman
   };
   const bool has_groups = std::ranges::any_of(
       demand.groups, [](const rehearse::RecordedGroup& group) { return group.node.has_value(); });
-  if (!has_groups && command.groups.empty()) {
+  const bool has_pools = !demand.pools.empty() && !demand.types.empty();
+  if (!has_groups && !has_pools && command.groups.empty()) {
     return InvalidArgument("the log knows no groups: give some with --groups=FILE");
   }
   const char* const who = "a rehearsal";
-  if (has_groups) {
-    const std::string recorded = rehearse::GroupsAsConfig(demand, command.seed);
-    const auto config = TRY(whatif::SimulatedConfig("", recorded, who));
-    TRY(play("as it was", config, command.base, nullptr));
+  const auto recorded_pools = rehearse::RecordedPools(demand, command.pool_settings.options);
+  const std::string recorded = rehearse::GroupsAsConfig(demand, command.seed);
+  const auto some = has_pools ? provider::Groups::kOptional : provider::Groups::kRequired;
+  if (has_groups || has_pools) {
+    const auto config = TRY(whatif::SimulatedConfig("", recorded, who, some));
+    TRY(play("as it was", config, command.base, has_pools ? &recorded_pools : nullptr));
   }
   if (!command.changed) return outcomes;
   if (command.pools.empty()) {
+    // Other groups beside the pools if that is what there was, else instead of them.
+    const bool keeps_pools = has_pools && (has_groups || command.groups.empty());
     const auto config = TRY(whatif::SimulatedConfig(
-        command.groups, rehearse::GroupsAsConfig(demand, command.seed), who));
-    TRY(play("changed", config, command.other, nullptr));
+        command.groups, recorded, who, keeps_pools ? some : provider::Groups::kRequired));
+    TRY(play("changed", config, command.other, keeps_pools ? &recorded_pools : nullptr));
     return outcomes;
   }
   std::vector<std::string> notes;
   const auto pools =
       TRY(rehearse::ReadPlayedPools(command.pools, command.pool_settings.options, notes));
   for (const std::string& note : notes) std::fprintf(stderr, "%s\n", note.c_str());
-  const auto config = TRY(whatif::SimulatedConfig(command.groups,
-                                                  rehearse::FlavorsAsConfig(demand, command.seed),
-                                                  who, provider::Groups::kOptional));
+  const auto config =
+      TRY(whatif::SimulatedConfig(command.groups, rehearse::FlavorsAsConfig(demand, command.seed),
+                                  who, provider::Groups::kOptional));
   TRY(play("changed", config, command.other, &pools));
   return outcomes;
 }
 
 Status Rehearse(const RehearseCommand& command, Plugins& plugins) {
   const rehearse::Demand demand = TRY(rehearse::ReadDemand(command.log()));
-  Introduce(command, demand);
+  IntroduceLog(command, demand);
   const auto outcomes = TRY(PlayColumns(command, demand, plugins));
   std::fputs(rehearse::AsText(outcomes).c_str(), stdout);
   if (command.html.empty()) return Status::Ok();

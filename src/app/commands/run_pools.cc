@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "rehearse/recorder.h"
 #include "sim/load.h"
 #include "whatif/model_loop.h"
 #include "whatif/model_pools.h"
@@ -112,6 +113,7 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
   if (!config.groups.empty()) groups_account.emplace(model, print);
   const Watching watching = TRY(watch(*scene));
   provision::EngineOptions options = command.node_pools->options;
+  const cloud::NodeClaims* claims = nullptr;
   const auto host = TRY(whatif::ModelHost::Create(
       {.model = model,
        .clock = clock,
@@ -122,12 +124,15 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
        .metrics = scene->metrics,
        .pace = watching.pace,
        .node_groups = !config.groups.empty(),
-       .engines = {whatif::ModelPools({.engine = options,
-                                       .filters = &scene->filters,
-                                       .passed = [&](const report::ProvisionReport& report) {
-                                         account.Tell(report);
-                                         watching.pools_passed(report);
-                                       }})}}));
+       .engines = {whatif::ModelPools(
+           {.engine = options,
+            .filters = &scene->filters,
+            .passed =
+                [&](const report::ProvisionReport& report) {
+                  account.Tell(report);
+                  watching.pools_passed(report);
+                },
+            .claims_is = [&](const cloud::NodeClaims* now) { claims = now; }})}}));
   Introduce(watching.speed, command.seed);
   watching.opened(*host);
 
@@ -142,6 +147,9 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
   });
   load.Start();
   host->AdvanceTo(start);
+  InlineWorkers recording;
+  const auto recorder =
+      TRY(rehearse::OpenRecorder(command.record, host->world(), recording, scene->log));
   std::optional<whatif::ModelLoop> loop;
   if (!config.groups.empty()) loop.emplace(*host, model, clock, command.flags);
   while (clock.Now() < end && !watching.stop()) {
@@ -152,8 +160,10 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
         watching.pass_ended(pass);
       }
     } else {
-      host->AdvanceTo(std::min(end, clock.Now() + kTurn), watching.stop);
+      host->AdvanceTo(std::min(end, clock.Now() + (recorder ? rehearse::kLookEvery : kTurn)),
+                      watching.stop);
     }
+    if (recorder) recorder->Look(loop ? &host->groups() : nullptr, clock.Now(), claims);
     if (clock.Now() >= next_table) {
       account.Table();
       next_table += command.table;

@@ -41,7 +41,7 @@ TopLook LookNow(bool full) {
   return look;
 }
 
-Result<std::string> Ask(Instance& instance, bool full) {
+Result<std::string> Look(Instance& instance, bool full) {
   const std::string state = TRY(instance.Get("state"));
   const std::string decisions = TRY(instance.Get("decisions?limit=8"));
   return TopScreen(state, decisions, instance.url(), LookNow(full));
@@ -60,7 +60,7 @@ int Watch(Instance& instance, Duration every) {
   const auto before_term = std::signal(SIGTERM, Stop);
   std::fputs("\x1b[?1049h\x1b[?25l", stdout);
   while (stopped == 0) {
-    const auto screen = Ask(instance, true);
+    const auto screen = Look(instance, true);
     std::string text = screen.ok() ? *screen : screen.status().message() + "\n";
     std::string out = "\x1b[H";
     for (const char c : text) {
@@ -94,7 +94,7 @@ int RunTop(const std::vector<std::string>& args, Plugins&) {
   if (const auto code = ReadCommandLine({"top", kTopAbout}, flags, args)) return *code;
   const auto instance = Instance::Open(where, false);
   if (!instance.ok()) return Failed("top", instance.status());
-  const auto first = Ask(**instance, false);
+  const auto first = Look(**instance, false);
   if (!first.ok()) return Failed("top", first.status());
   if (!once && isatty(STDOUT_FILENO) != 0) return Watch(**instance, every);
   std::fputs(first->c_str(), stdout);
