@@ -11,6 +11,8 @@
 #include "cloud/template.h"
 #include "grpc/server.h"
 #include "net/http_client.h"
+#include "rehearse/demand.h"
+#include "rehearse/log_file.h"
 #include "rpc/node_group_server.h"
 #include "test/e2e/child.h"
 #include "test/e2e/played_cloud.h"
@@ -183,6 +185,52 @@ TEST_F(RunE2eTest, PodsGetNodesAndEmptyNodesGo) {
   EXPECT_EQ(api_.Get(kLeases, "cluster-autoscaler", "kube-system")["spec"]["holderIdentity"], "");
   // Left for the next process, with what it is to know.
   EXPECT_THAT(StatusMap()["metadata"]["annotations"].dump(), HasSubstr("/memory"));
+}
+
+// Beside whatever scales the cluster: it reads, writes files, and asks for nothing else.
+TEST_F(RunE2eTest, ARecordIsMadeWithoutAProviderAndNothingIsChanged) {
+  AddPods(3);
+  api_.Put(kPods, "Pod", "secretive",
+           {{"metadata", {{"annotations", {{"vault/token", "hunter2"}}}}},
+            {"spec",
+             {{"nodeName", "n-1"},
+              {"containers",
+               {{{"name", "c"},
+                 {"args", {"--password=hunter2"}},
+                 {"env", {{{"name", "TOKEN"}, {"value", "hunter2"}}}}}}}}},
+            {"status", {{"phase", "Running"}}}},
+           "default");
+  api_.Put(kNodes, "Node", "n-1", {{"status", {{"capacity", {{"cpu", "4"}}}}}});
+  const std::string log = dir_.At("log");
+  Child coppice({COPPICE_BINARY, "record", log, "--kubeconfig=" + dir_.At("kubeconfig"),
+                 "--address=127.0.0.1:0", "--logtostderr=true"},
+                {});
+  const auto pods = [&]() -> size_t {
+    const auto demand = rehearse::ReadDemand(log);
+    return demand.ok() ? demand->pods.size() : 0;
+  };
+  ASSERT_TRUE(Until([&] { return pods() == 4; })) << coppice.output();
+  api_.Delete(kPods, "web-0", "default");
+  ASSERT_TRUE(Until([&] { return MUST(rehearse::ReadDemand(log)).pods[0].done.has_value(); }));
+  coppice.Signal(SIGTERM);
+  EXPECT_EQ(coppice.Wait(), 0) << coppice.output();
+  for (const auto& seen : api_.seen()) EXPECT_EQ(seen.method, "GET") << seen.path;
+  std::string lines;
+  std::vector<std::string> notes;
+  EXPECT_TRUE(rehearse::ReadLog(log, [&](std::string_view line) { lines += line; }, notes).ok());
+  EXPECT_THAT(lines, HasSubstr("default/secretive"));
+  EXPECT_THAT(lines, testing::Not(HasSubstr("hunter2")));
+  EXPECT_THAT(lines, testing::Not(HasSubstr("TOKEN")));
+
+  const std::string groups = dir_.Write("groups.yaml", R"(clusterTag: model
+cloud: {kind: simulated}
+nodeGroups:
+  - {name: large, minSize: 1, maxSize: 3, flavor: large-8-32, zone: north1}
+)");
+  Child rehearsal({COPPICE_BINARY, "rehearse", log, "--groups=" + groups}, {});
+  EXPECT_EQ(rehearsal.Wait(), 0) << rehearsal.output();
+  EXPECT_THAT(rehearsal.output(), HasSubstr("4 pods of 2 shapes"));
+  EXPECT_THAT(rehearsal.output(), HasSubstr("pods started"));
 }
 
 TEST_F(RunE2eTest, AsUpstreamTheStatusMapGoesWithTheProcess) {

@@ -90,7 +90,7 @@ class SimulatedCloud final : public cloud::Cloud,
   std::map<TimePoint, cloud::ProviderId> reclaims_ COPPICE_GUARDED_BY(mutex_);   // of the living
   // When one is in another state.
   std::set<std::pair<TimePoint, cloud::ProviderId>> turns_ COPPICE_GUARDED_BY(mutex_);
-  bool watched_ COPPICE_GUARDED_BY(mutex_) = false;                // somebody takes changes
+  bool watched_ COPPICE_GUARDED_BY(mutex_) = false;                 // somebody takes changes
   std::set<cloud::ProviderId> changed_ COPPICE_GUARDED_BY(mutex_);  // since they were taken
   // Of the grid, as they are asked for.
   mutable std::map<std::string, SoldFlavor> made_to_measure_ COPPICE_GUARDED_BY(mutex_);
