@@ -154,7 +154,7 @@ spec:
 TEST(PlayerTest, RecordedPoolsBuyWhatTheyCouldBuy) {
   DemandReader reader;
   for (
-      const std::string line :
+      const std::string& line :
       {std::string(R"({"coppice-log":1})"), "{\"at\":" + std::to_string(kMorning) + "}",
        std::string(
            R"({"nodepool":"p","object":{"spec":{"template":{"spec":{"nodeClassRef":{"group":"g","kind":"K","name":"c"},"requirements":[{"key":"karpenter.sh/capacity-type","operator":"In","values":["spot"]}]}}}}})"),
@@ -196,7 +196,7 @@ TEST(PlayerTest, ARecordedBudgetKeepsANode) {
   const auto day = [](const char* budget) {
     DemandReader reader;
     for (
-        const std::string line :
+        const std::string& line :
         {std::string(R"({"coppice-log":1})"), "{\"at\":" + std::to_string(kMorning) + "}",
          std::string(
              R"({"group":"small","min":0,"max":9,"target":2,"price":0.5,"template":{"metadata":{"name":"t","labels":{"topology.kubernetes.io/zone":"z"}},"status":{"allocatable":{"cpu":"2","memory":"4Gi","pods":"30"}}}})"),
