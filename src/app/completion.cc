@@ -6,7 +6,7 @@ namespace coppice::app {
 namespace {
 
 // The second word's own words, for who takes any; then files.
-constexpr char kBash[] = R"(# coppice completion bash
+constexpr char kBash[] = R"sh(# coppice completion bash
 _coppice() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} command=${{COMP_WORDS[1]}} words
   COMPREPLY=()
@@ -29,9 +29,9 @@ _coppice() {{
   fi
 }}
 complete -o default -F _coppice coppice
-)";
+)sh";
 
-constexpr char kZsh[] = R"(#compdef coppice
+constexpr char kZsh[] = R"sh(#compdef coppice
 # coppice completion zsh
 _coppice() {{
   local -a commands flags
@@ -65,9 +65,9 @@ _coppice() {{
   _files
 }}
 compdef _coppice coppice
-)";
+)sh";
 
-constexpr char kFish[] = R"(# coppice completion fish
+constexpr char kFish[] = R"sh(# coppice completion fish
 function __coppice_flags
   set -l words (commandline -opc)
   test (count $words) -ge 2; and $words[1] $words[2] --help-flags 2>/dev/null | string match -rg '^ *(--[a-z0-9][a-z0-9-]*)'
@@ -76,7 +76,7 @@ end
 complete -c coppice -n '__fish_seen_subcommand_from conform' -a 'provider expander extender cloud'
 complete -c coppice -n '__fish_seen_subcommand_from explain' -a 'pod node group pool claim gang last'
 complete -c coppice -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
-)";
+)sh";
 
 // Between single quotes of a shell; in zsh's list a colon ends the name.
 std::string Quotable(std::string_view text) {
