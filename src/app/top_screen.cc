@@ -29,11 +29,17 @@ double NumberIn(const StateJson& json, const char* key) {
   return found != json.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-// Of ASCII alone, so that columns stay in line; whatever else there is becomes a question mark.
+// Of ASCII alone, so that columns stay in line; whatever else there is becomes a question mark, but
+// for the arrow that decisions are written with.
 std::string Plain(std::string_view text) {
+  constexpr std::string_view kArrow = "→";
   std::string out;
-  for (const char c : text) {
-    if (c >= ' ' && c <= '~') {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (text.substr(i).starts_with(kArrow)) {
+      out += "->";
+      i += kArrow.size() - 1;
+    } else if (c >= ' ' && c <= '~') {
       out += c;
     } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {  // once per character
       out += '?';

@@ -21,7 +21,7 @@ constexpr char kState[] = R"({"seq":7,"at":1767603580,
   "pending":{"a":{"namespace":"shop","owner":"web","kind":"ReplicaSet","count":1,"cpuMillis":500,"memoryBytes":1048576,"other":{},"pods":[],"oldest":1767603550,"text":"too large"},
              "b":{"namespace":"shop","owner":"night","kind":"Job","count":3,"cpuMillis":1,"memoryBytes":0,"other":{},"pods":[]}}})";
 constexpr char kDecisions[] =
-    R"({"decisions":[{"id":2,"at":1767603500,"kind":"up","title":"workers +1","why":"for 3 pods"}]})";
+    R"({"decisions":[{"id":2,"at":1767603500,"kind":"up","title":"workers 2 → 3","why":"for 3 pods"}]})";
 
 TEST(TopScreenTest, ShowsRowsNodesWhoWaitsAndWhatWasDecided) {
   const std::string screen = MUST(TopScreen(kState, kDecisions, "http://here", {}));
@@ -29,7 +29,7 @@ TEST(TopScreenTest, ShowsRowsNodesWhoWaitsAndWhatWasDecided) {
        {"coppice at http://here   2026-01-05 08:59:40   last pass 5s ago",
         "3 nodes: 2 ready, 1 coming", "5 pods, 4 wait", "cpu 75%  memory 41%",
         "workers                  medium-4-16            2/3       1..9      0.25  █ub",
-        "! out of stock", "     1 shop/web", "30s  too large", "+ workers +1", "for 3 pods"})
+        "! out of stock", "     1 shop/web", "30s  too large", "+ workers 2 -> 3", "for 3 pods"})
     EXPECT_THAT(screen, HasSubstr(part));
   EXPECT_LT(screen.find("shop/night"), screen.find("shop/web")) << "the most first";
   EXPECT_THAT(screen, Not(HasSubstr("\x1b")));
