@@ -127,7 +127,7 @@ TEST(CliTest, BashCompletesCommandsAndFlags) {
     return out;
   };
   EXPECT_EQ(complete("re", 1), "record rehearse\n");
-  EXPECT_EQ(complete("rehearse --pool", 2), "--pools\n");
+  EXPECT_EQ(complete("rehearse --pools", 2), "--pools\n");
   EXPECT_EQ(complete("rehearse log --scale-down-unneeded", 3), "--scale-down-unneeded-time\n");
   EXPECT_EQ(complete("conform ex", 2), "expander extender\n");
   EXPECT_THAT(Invoke({"completion", "zsh"}).out, HasSubstr("'rehearse:play a recorded day"));

@@ -175,6 +175,7 @@ Status Machines::Join(const cloud::Machine& machine, bool ready, TimePoint since
 
 Status Machines::JoinNow(const cloud::Machine& machine, TimePoint since) {
   joining_.insert(machine.id);
+  Note();  // what was never told of cannot be told to be gone
   return Join(machine, true, since);
 }
 
