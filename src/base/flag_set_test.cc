@@ -200,7 +200,7 @@ TEST_F(SwitchesTest, AFlagBelongsToWhomTheSwitchNamesWhereverThatStands) {
   EXPECT_EQ(process_ + of_batch_, "ab");
 }
 
-TEST(FlagSetTest, ASwitchMayBeAFileThatIsNamed) {
+TEST(FlagSwitchTest, ASwitchMayBeAFileThatIsNamed) {
   std::string file, policy;
   FlagSet set;
   set.AddString("file", file, "Of pools.");

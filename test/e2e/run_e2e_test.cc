@@ -211,7 +211,12 @@ TEST_F(RunE2eTest, ARecordIsMadeWithoutAProviderAndNothingIsChanged) {
   };
   ASSERT_TRUE(Until([&] { return pods() == 4; })) << coppice.output();
   api_.Delete(kPods, "web-0", "default");
-  ASSERT_TRUE(Until([&] { return MUST(rehearse::ReadDemand(log)).pods[0].done.has_value(); }));
+  const auto has_ended = [&] {
+    const rehearse::Demand demand = MUST(rehearse::ReadDemand(log));
+    const auto pod = std::ranges::find(demand.pods, "default/web-0", &rehearse::PodLife::name);
+    return pod != demand.pods.end() && pod->done.has_value();
+  };
+  ASSERT_TRUE(Until(has_ended)) << coppice.output();
   coppice.Signal(SIGTERM);
   EXPECT_EQ(coppice.Wait(), 0) << coppice.output();
   for (const auto& seen : api_.seen()) EXPECT_EQ(seen.method, "GET") << seen.path;
