@@ -16,6 +16,7 @@ namespace coppice::app {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Ended {
   int code = 0;
@@ -162,6 +163,7 @@ TEST_F(ExamplesTest, ValidateAgreesWithTheProvider) {
     EXPECT_EQ(validated.code, row.says.empty() ? 0 : 1) << row.name << "\n" << validated.err;
     EXPECT_EQ(refused.empty(), row.says.empty()) << row.name << ": " << refused;
     EXPECT_THAT(validated.err, HasSubstr(row.says)) << row.name;
+    EXPECT_THAT(validated.err, Not(HasSubstr(path + ": error: " + path))) << "the place once";
     EXPECT_THAT(refused, HasSubstr(row.says)) << row.name;
   }
 }

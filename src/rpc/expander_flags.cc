@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "grpc/server.h"
 
 namespace coppice::rpc {
 
@@ -51,6 +52,10 @@ Status CheckExpanderFlags(const ExpanderOptions& options) {
   }
   if (!options.ca_file.empty() && options.cert_file.empty())
     return InvalidArgument("--ca asks clients for certificates, which needs --cert and --key");
+  // Whether it is an address at all. What may be served there is judged at the start.
+  const Status address =
+      grpc::CheckListen(options.listen, !options.cert_file.empty(), options.insecure);
+  if (address.code() == Code::kInvalidArgument) return InvalidArgument("--" + address.message());
   const auto asks_for = [&options](std::string_view name) {
     return std::ranges::find(options.strategy, name) != options.strategy.end();
   };

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "app/command_line.h"
 #include "app/commands/commands.h"
 #include "plugins/node_groups/externalgrpc/cloud_config.h"
 
@@ -12,7 +13,7 @@ namespace coppice::app {
 namespace {
 
 int CannotTry(const Status& status) {
-  std::fprintf(stderr, "coppice conform: %s\n", status.message().c_str());
+  (void)Failed("conform", status);
   return 2;
 }
 
@@ -45,7 +46,7 @@ void PrintRules(const std::vector<conform::RuleText>& rules) {
 
 int RunConform(const std::vector<std::string>& args, Plugins&) {
   auto command = conform::ParseArguments(args);
-  if (!command.ok()) return CannotTry(command.status());
+  if (!command.ok()) return WrongUsage("conform", command.status());
   if (!command->help.empty()) {
     std::fputs(command->help.c_str(), stdout);
     return 0;

@@ -8,6 +8,7 @@
 #include "app/commands/commands.h"
 #include "app/real_cluster.h"
 #include "autoscale/flags.h"
+#include "net/url.h"
 #include "seats/open_node_claims.h"
 #include "seats/open_node_groups.h"
 
@@ -57,7 +58,9 @@ void AddWebFlags(FlagSet& set, DashboardOptions& web) {
   set.Group("The dashboard, on a model cluster and on a real one (docs/dashboard.md)");
   set.Add("web-address", "string", web.address,
           "Where it listens; another port if this one is taken and was not asked for; none: off.",
-          [&web](std::string_view text) {
+          [&web](std::string_view text) -> Status {
+            if (text != "none" && !text.empty())
+              TRY(net::ParseHostPort(std::string(text)).status());
             web.address = text == "none" ? "" : std::string(text);
             web.address_is_given = true;
             return Status::Ok();

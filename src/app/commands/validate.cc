@@ -79,7 +79,10 @@ bool Validate(const std::string& file, const Plugins& plugins) {
   }
   // What is not tied to a place in the file.
   if (!status.ok() && !problems.has_errors()) {
-    std::fprintf(stderr, "%s: error: %s\n", file.c_str(), status.message().c_str());
+    const bool says_where =
+        status.message().starts_with(file + ":") || status.message().starts_with(file + " ");
+    const std::string where = says_where ? "" : file + ": error: ";
+    std::fprintf(stderr, "%s%s\n", where.c_str(), status.message().c_str());
   }
   std::printf("%s: %s\n", file.c_str(), good ? "good" : "not usable");
   return good;
