@@ -60,6 +60,9 @@ void ForEachKind(A& a, B& b, Visit visit) {
   visit(a.csi_drivers, b.csi_drivers);
   visit(a.storage_capacities, b.storage_capacities);
   visit(a.volume_attachments, b.volume_attachments);
+  visit(a.pod_groups, b.pod_groups);
+  visit(a.queues, b.queues);
+  visit(a.quotas, b.quotas);
 }
 
 template <class T>

@@ -77,6 +77,9 @@ constexpr KnownKind kKnown[] = {
     Known<model::NodePool, &ClusterObjects::node_pools>(),
     Known<model::NodeClaim, &ClusterObjects::node_claims>(),
     Known<model::NodeClass, &ClusterObjects::node_classes>(),
+    Known<model::PodGroup, &ClusterObjects::pod_groups>(),
+    Known<model::Queue, &ClusterObjects::queues>(),
+    Known<model::ResourceQuota, &ClusterObjects::quotas>(),
 };
 
 // A value of the document with everything that is needed to complain about it.
@@ -269,7 +272,8 @@ size_t ClusterObjects::size() const {
          cron_jobs.size() + config_maps.size() + namespaces.size() + services.size() +
          priority_classes.size() + volumes.size() + claims.size() + storage_classes.size() +
          csi_nodes.size() + csi_drivers.size() + storage_capacities.size() +
-         volume_attachments.size() + node_pools.size() + node_claims.size() + node_classes.size();
+         volume_attachments.size() + node_pools.size() + node_claims.size() + node_classes.size() +
+         pod_groups.size() + queues.size() + quotas.size();
 }
 
 Status ReadObjects(std::string_view text, const std::string& name, ClusterObjects& into) {

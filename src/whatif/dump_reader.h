@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "model/batch.h"
 #include "model/node_class.h"
 #include "model/node_pool.h"
 #include "model/objects.h"
@@ -49,6 +50,9 @@ struct ClusterObjects {
   Listed<model::NodePool> node_pools;
   Listed<model::NodeClaim> node_claims;
   Listed<model::NodeClass> node_classes;
+  Listed<model::PodGroup> pod_groups;
+  Listed<model::Queue> queues;
+  Listed<model::ResourceQuota> quotas;
   std::map<std::string, int> ignored;  // by kind and version: how many were left out
 
   size_t size() const;  // of all that was kept

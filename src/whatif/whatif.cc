@@ -60,8 +60,8 @@ class Simulation {
         plugins_(plugins),
         log_(log),
         clock_(now),
-        executor_(clock_),
-        world_(autoscale::ViewOf(what_if_.flags.options)) {
+        world_(autoscale::ViewOf(what_if_.flags.options)),
+        executor_(clock_) {
     plan_.now = now;
   }
 
@@ -83,7 +83,6 @@ class Simulation {
   const autoscale::Plugins& plugins_;
   const Log& log_;
   FakeClock clock_;
-  Executor executor_;
   InlineWorkers workers_;
   SeededRng rng_{1};
   Metrics metrics_;
@@ -92,7 +91,9 @@ class Simulation {
   std::unique_ptr<fit::Chain> filters_;
   std::unique_ptr<WhatIfCluster> cluster_;
   std::unique_ptr<autoscale::Assembly> assembly_;
+  std::unique_ptr<GangLook> gangs_;
   WhatIfPlan plan_;
+  Executor executor_;  // goes first: what is under way refers to the rest
 };
 
 Status Simulation::SetUp() {
@@ -110,6 +111,13 @@ Status Simulation::SetUp() {
       ExpandWorkloads(what_if_.added, what_if_.cluster, clock_.Now(), plan_.notes);
   plan_.added = added.pods.size();
   cluster_->Load(added);
+  const bool gangs =
+      what_if_.batch_plugins != nullptr && !world_.objects<model::PodGroup>().List().empty();
+  if (gangs) {
+    what_if_.flags.options.gang_scheduler_names = GangLook::SchedulerNames();
+    cluster_->LeaveToOthers(GangLook::SchedulerNames());
+    GangLook::AddMissingQueues(world_, plan_.notes);
+  }
   what_if_.flags.options.explain_checks = -1;
   plan_.min_sizes = what_if_.flags.options.enforce_node_group_min_size;
   assembly_ = TRY(autoscale::Assembly::Create({.flags = what_if_.flags,
@@ -123,6 +131,17 @@ Status Simulation::SetUp() {
                                                .metrics = metrics_,
                                                .groups = groups_,
                                                .first_of_tie = true}));
+  if (gangs) {
+    gangs_ =
+        std::make_unique<GangLook>(GangLook::Parts{.world = world_,
+                                                   .executor = executor_,
+                                                   .rng = rng_,
+                                                   .plugins = *what_if_.batch_plugins,
+                                                   .filters = plugins_.filters,
+                                                   .log = log_,
+                                                   .metrics = metrics_,
+                                                   .sellers = {&assembly_->engine().seller()}});
+  }
   return Status::Ok();
 }
 
@@ -196,7 +215,10 @@ Result<WhatIfPlan> Simulation::Run() {
     if (what_if_.stop && what_if_.stop())
       return DeadlineExceeded("stopped after " + std::to_string(plan_.passes) + " passes");
     const auto [report, acted] = Pass();
-    if (plan_.passes == 1) plan_.fitting = report->scale_up.fitting;
+    if (plan_.passes == 1) {
+      plan_.fitting = report->scale_up.fitting;
+      if (gangs_ != nullptr) plan_.gangs = TRY(gangs_->Look(clock_.Now()));
+    }
     plan_.last = report;
     if (!report->error.empty()) {
       plan_.notes.push_back("a pass failed: " + report->error);
@@ -222,6 +244,7 @@ Result<WhatIfPlan> Simulation::Run() {
 
 bool WhatIfPlan::everybody_helped() const {
   const bool drains = std::ranges::all_of(removals, &RemovalAnswer::drains);
+  if (gangs && !gangs->everybody_helped()) return false;
   return drains && last != nullptr && about_pods().unhelped.empty() &&
          about_pods().unserved.empty() && last->error.empty();
 }

@@ -16,6 +16,7 @@
 #include "report/pass_report.h"
 #include "whatif/dump_groups.h"
 #include "whatif/dump_reader.h"
+#include "whatif/gangs.h"
 #include "whatif/group_discovery.h"
 
 namespace coppice::whatif {
@@ -30,6 +31,9 @@ struct WhatIf {
   Duration horizon = std::chrono::hours(2);
   // Asked between passes: whoever waits has had enough, and gets kDeadlineExceeded. Null: nobody.
   std::function<bool()> stop = nullptr;
+  // With PodGroups in the dump their pods start together or not at all. Null: they are pods like
+  // others.
+  const batch::PluginRegistry* batch_plugins = nullptr;
 };
 
 // One pass that did something.
@@ -66,6 +70,7 @@ struct WhatIfPlan {
   std::vector<DumpGroups::Group> groups_after;
   std::vector<RemovalAnswer> removals;
   std::vector<report::FittingPod> fitting;  // pods that a present node takes
+  std::optional<GangsPlan> gangs;           // there are PodGroups in the dump; after the first pass
   std::vector<WhatIfStep> steps;
   std::shared_ptr<const report::PassReport> last;  // how it ended
   Duration took{};                                 // on the clock of the simulation

@@ -39,6 +39,10 @@ void WhatIfCluster::Load(const ClusterObjects& objects) {
   LoadAll(objects.jobs, world_);
   LoadAll(objects.budgets, world_);
   LoadAll(objects.config_maps, world_);
+  LoadAll(objects.priority_classes, world_);
+  LoadAll(objects.pod_groups, world_);
+  LoadAll(objects.queues, world_);
+  LoadAll(objects.quotas, world_);
   for (const auto& node : objects.nodes) world_.UpsertNode(node);
   world_.UpsertPods(objects.pods);
 }
@@ -120,7 +124,9 @@ std::vector<std::string> WhatIfCluster::Settle(const autoscale::Templates& templ
 void WhatIfCluster::Schedule() {
   std::vector<const cluster::World::PodEntry*> waiting;
   for (const cluster::World::PodEntry* entry : world_.Unbound()) {
-    if (entry->index != cluster::kNone && WaitsForANode(*entry->pod)) waiting.push_back(entry);
+    if (entry->index != cluster::kNone && WaitsForANode(*entry->pod) &&
+        !placed_by_others_.contains(entry->pod->spec.scheduler_name))
+      waiting.push_back(entry);
   }
   std::ranges::stable_sort(waiting, std::greater<>(),
                            [](const auto* entry) { return model::PriorityOf(*entry->pod); });

@@ -38,6 +38,10 @@ class WhatIfCluster final : public cluster::Writer {
   std::vector<std::string> Settle(const autoscale::Templates& templates);
   // Binds pods that wait and fit somewhere, the most important first.
   void Schedule();
+  // Pods of these schedulers are not bound here.
+  void LeaveToOthers(const std::vector<std::string>& scheduler_names) {
+    placed_by_others_.insert(scheduler_names.begin(), scheduler_names.end());
+  }
   // The node's pods wait for another, the node is gone.
   void Drain(const std::string& node);
 
@@ -57,6 +61,7 @@ class WhatIfCluster final : public cluster::Writer {
   fit::Search search_;
   Clock& clock_;
   std::vector<cluster::Event> events_;
+  std::set<std::string> placed_by_others_;
   int made_ = 0;
 };
 

@@ -71,6 +71,74 @@ TEST_F(WhatIfTest, ADeploymentIsAsManyPodsAsItHasReplicas) {
   EXPECT_THAT(AsText(plan, false), HasSubstr("would take it if its max size were 6"));
 }
 
+constexpr char kGangObjects[] = R"(
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: small}
+spec: {weight: 1, capability: {cpu: "2"}}
+status: {state: Open}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: NAME, namespace: research}
+spec: {minMember: SIZE, queue: QUEUE}
+)";
+
+std::string GangOf(const std::string& name, int size, const std::string& cpu,
+                   const std::string& queue) {
+  std::string text = kGangObjects;
+  const auto put = [&](const std::string& word, const std::string& value) {
+    text.replace(text.find(word), word.size(), value);
+  };
+  put("NAME", name);
+  put("SIZE", std::to_string(size));
+  put("QUEUE", queue);
+  for (int i = 0; i < size; ++i)
+    text += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "-" + std::to_string(i) +
+            ", namespace: research, annotations: {scheduling.k8s.io/group-name: " + name +
+            "}}\nspec: {schedulerName: volcano, containers: [{name: c, resources: {requests: {cpu: "
+            "\"" +
+            cpu + "\"}}}]}\nstatus: {phase: Pending}\n";
+  return text;
+}
+
+TEST_F(WhatIfTest, EveryGangSaysWhyItWaitsAndWhatItWouldCost) {
+  what_if.batch_plugins = &test::ThePlugins().batch;
+  for (auto& group : what_if.groups.groups) group.price_per_hour = 0.25;
+  Add(GangOf("fits", 2, "100m", "default") + "---" + GangOf("buys", 3, "3", "default") + "---" +
+      GangOf("huge", 40, "3", "default") + "---" + GangOf("held", 3, "1", "small"));
+  const WhatIfPlan plan = Plan();
+  ASSERT_TRUE(plan.gangs.has_value());
+  ASSERT_THAT(plan.gangs->starting, SizeIs(1));
+  EXPECT_EQ(plan.gangs->starting[0].gang, "research/fits");
+  EXPECT_EQ(plan.gangs->starting[0].pods, 2u);
+  std::map<std::string, const report::WaitingGang*> gangs;
+  for (const auto& gang : plan.gangs->waiting) gangs[gang.gang] = &gang;
+  ASSERT_THAT(gangs, SizeIs(3));
+  using State = report::WaitingGang::State;
+  const report::WaitingGang& buys = *gangs["research/buys"];
+  EXPECT_EQ(buys.state, State::kWaits);
+  ASSERT_FALSE(buys.lots.empty()) << buys.why;
+  ASSERT_TRUE(buys.price_per_hour.has_value());
+  EXPECT_DOUBLE_EQ(*buys.price_per_hour, 0.25 * buys.lots[0].machines);
+  EXPECT_THAT(buys.why, HasSubstr("an hour"));
+  EXPECT_EQ(gangs["research/huge"]->state, State::kRefused);
+  EXPECT_THAT(gangs["research/huge"]->why, HasSubstr("max node group size reached"));
+  EXPECT_EQ(gangs["research/held"]->state, State::kBlocked);
+  EXPECT_THAT(gangs["research/held"]->why, HasSubstr("small"));
+  EXPECT_FALSE(plan.everybody_helped());
+  // Nothing is bought for part of a gang.
+  for (const WhatIfStep& step : plan.steps) {
+    for (const auto& pod : step.report->scale_up.triggered)
+      EXPECT_NE(pod->metadata.namespace_, "research");
+  }
+  const std::string text = AsText(plan, false);
+  EXPECT_THAT(text, HasSubstr("research/fits starts on what is there: 2 pods"));
+  EXPECT_THAT(text, HasSubstr("research/huge waits in queue default"));
+  EXPECT_THAT(text, HasSubstr("the Queue default is not in the dump"));
+  EXPECT_THAT(AsJson(plan), HasSubstr(R"("state":"refused")"));
+}
+
 TEST_F(WhatIfTest, RemovingANodeTellsEachPodsFate) {
   what_if.remove_nodes = {"general-3"};
   const WhatIfPlan plan = Plan();

@@ -86,6 +86,50 @@ void WriteSteps(JsonOut& out, const WhatIfPlan& plan) {
   out.Close(']');
 }
 
+std::string_view NameOf(report::WaitingGang::State state) {
+  using State = report::WaitingGang::State;
+  switch (state) {
+    case State::kWaits:
+      return "waits";
+    case State::kBlocked:
+      return "blocked";
+    case State::kRefused:
+      return "refused";
+    case State::kOrdered:
+      return "ordered";
+    case State::kHeld:
+      return "held";
+  }
+  return "";
+}
+
+void WriteGangs(JsonOut& out, const GangsPlan& plan) {
+  out.Key("startingGangs").Open('[');
+  for (const GangsPlan::Starting& one : plan.starting)
+    out.Open('{')
+        .Field("gang", one.gang)
+        .Field("pods", one.pods)
+        .Field("nodes", one.nodes)
+        .Close('}');
+  out.Close(']').Key("gangs").Open('[');
+  for (const report::WaitingGang& gang : plan.waiting) {
+    out.Open('{').Field("gang", gang.gang).Field("queue", gang.queue);
+    out.Field("state", NameOf(gang.state)).Field("admitted", gang.admitted);
+    out.Field("placed", gang.placed).Field("needed", gang.min_available);
+    out.Field("withRoom", gang.with_room).Field("why", gang.why).Key("machines").Open('[');
+    for (const report::WaitingGang::Lot& lot : gang.lots) {
+      out.Open('{').Field("seller", lot.seller).Field("group", lot.source);
+      out.Field("count", lot.machines).Field("onTheirWay", lot.claimed).Close('}');
+    }
+    out.Close(']');
+    if (gang.price_per_hour) out.Field("pricePerHour", *gang.price_per_hour);
+    out.Key("refusals").Open('[');
+    for (const std::string& refusal : gang.refusals) out.Text(refusal);
+    out.Close(']').Close('}');
+  }
+  out.Close(']');
+}
+
 }  // namespace
 
 std::string AsJson(const WhatIfPlan& plan) {
@@ -104,6 +148,7 @@ std::string AsJson(const WhatIfPlan& plan) {
     out.Open('{').Field("pod", report::NameOf(*fitting.pod)).Field("node", fitting.node).Close('}');
   }
   out.Close(']');
+  if (plan.gangs) WriteGangs(out, *plan.gangs);
   WriteSteps(out, plan);
   out.Field("passes", plan.passes).Field("simulatedSeconds", Seconds(plan.took));
   out.Field("settled", plan.settled).Field("everybodyHelped", plan.everybody_helped());

@@ -277,6 +277,7 @@ std::string AsText(const WhatIfPlan& plan, bool whole) {
     if (!whole && plan.fitting.size() > kNodesShown)
       out += "  and " + std::to_string(plan.fitting.size() - kNodesShown) + " more\n";
   }
+  if (plan.gangs) out += "\nGangs\n" + AsText(*plan.gangs);
   out += "\nPlan\n";
   for (const WhatIfStep& step : plan.steps) {
     Purchases(step, whole, out);

@@ -57,6 +57,8 @@ class Expansion {
 
   void AddPod(model::Pod pod) {
     pod.metadata.namespace_ = Space(pod.metadata.namespace_);
+    if (pod.metadata.uid.empty())
+      pod.metadata.uid = "whatif-" + pod.metadata.namespace_ + "-" + pod.metadata.name;
     if (!pod.metadata.creation_timestamp)
       pod.metadata.creation_timestamp = model::Time{now_ - std::chrono::minutes(1)};
     if (!pod.spec.priority) pod.spec.priority = PriorityOf(pod.spec.priority_class_name);
@@ -152,6 +154,8 @@ ClusterObjects ExpandWorkloads(const ClusterObjects& added, const ClusterObjects
   GiveNamespace(out.claims);
   GiveNamespace(out.config_maps);
   GiveNamespace(out.services);
+  GiveNamespace(out.pod_groups);
+  GiveNamespace(out.quotas);
   Expansion expansion(cluster, now, notes, out);
   for (const auto& pod : added.pods) expansion.AddPod(*pod);
   for (const auto& deployment : added.deployments) {

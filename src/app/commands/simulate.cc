@@ -105,7 +105,8 @@ int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
   whatif::WhatIf what_if{.flags = std::move(values),
                          .remove_nodes = arguments.remove_nodes,
                          .now = arguments.now,
-                         .horizon = arguments.horizon};
+                         .horizon = arguments.horizon,
+                         .batch_plugins = &plugins.batch};
   for (const std::string& path : arguments.cluster) {
     if (const Status read = whatif::ReadObjectsFrom(path, what_if.cluster); !read.ok())
       return Failed("simulate", read);

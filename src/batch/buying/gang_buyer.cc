@@ -221,6 +221,11 @@ coppice::Task<void> GangBuyer::Consider(WaitingJob job, TimePoint now) {
     Refuse(gang, std::move(dear), now);
     co_return;
   }
+  if (parts_.options.only_quotes) {
+    gang.told.why =
+        fmt::format("{}; it would start with {}", Lacks(gang.told), Priced(*answer.best));
+    co_return;
+  }
   co_await Buy(job.id, *std::move(answer.best), now);
 }
 

@@ -22,8 +22,9 @@ struct BuyingOptions {
   Duration hold = std::chrono::minutes(20);       // machines wait for their gang so long, at most
   Duration ask_again = std::chrono::seconds(10);  // after a refusal; doubles
   Duration ask_again_at_most = std::chrono::minutes(5);
-  int most_at_once = 64;  // gangs that are looked at after one session
-  int attempts = 5;       // purchases in a row for a gang that does not start
+  int most_at_once = 64;     // gangs that are looked at after one session
+  int attempts = 5;          // purchases in a row for a gang that does not start
+  bool only_quotes = false;  // what it would take is told, and nothing is ordered
 };
 
 }  // namespace coppice::batch

@@ -37,10 +37,12 @@ class Trials {
     Statement statement(session_);
     missing_ = Resource();
     no_room_.clear();
-    for (Task* task : Needed(*job, waiting)) {
+    const std::vector<Task*> needed = Needed(*job, waiting);
+    const bool beyond_all = BeyondAllThereIs(*job, needed);
+    for (Task* task : needed) {
       WaitingJob::Task* shown = Find(waiting, *task);
       if (shown == nullptr) continue;
-      if (!MayHave(*job, *task)) {
+      if (!beyond_all && !MayHave(*job, *task)) {
         waiting.blocked = "its queue " + job->queue_name + " may not have more";
         break;
       }
@@ -55,7 +57,7 @@ class Trials {
         no_room_.insert(task->role);
       }
     }
-    if (waiting.blocked.empty() && waiting.uncreated > 0 && !MayHaveUncreated(*job))
+    if (waiting.blocked.empty() && waiting.uncreated > 0 && !beyond_all && !MayHaveUncreated(*job))
       waiting.blocked = "its queue " + job->queue_name + " may not have more";
     const bool keeps = waiting.blocked.empty() && !session_.input().refused.contains(job->id);
     if (keeps) {
@@ -119,6 +121,15 @@ class Trials {
   static WaitingJob::Task* Find(WaitingJob& waiting, const Task& task) {
     const auto found = std::ranges::find(waiting.tasks, task.pod, &WaitingJob::Task::pod);
     return found == waiting.tasks.end() ? nullptr : &*found;
+  }
+
+  // More than the cluster has and anybody sells: not the queue's doing. Sellers say what they lack.
+  bool BeyondAllThereIs(const Job& job, const std::vector<Task*>& needed) const {
+    Resource whole;
+    for (const Task* task : needed) whole.Add(task->req());
+    if (job.HasMinResources() && static_cast<int32_t>(job.tasks.size()) < job.min_available)
+      whole = Max(whole, job.MinResources());
+    return !whole.LessEqual(session_.total(), Missing::kZero);
   }
 
   // With all that would be bought before it: explicit ceilings hold for what is not there yet, too.
