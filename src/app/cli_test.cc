@@ -133,7 +133,10 @@ TEST(CliTest, BashCompletesCommandsAndFlags) {
   EXPECT_EQ(complete("rehearse --pools", 2), "--pools\n");
   EXPECT_EQ(complete("rehearse log --scale-down-unneeded", 3), "--scale-down-unneeded-time\n");
   EXPECT_EQ(complete("conform ex", 2), "expander extender\n");
-  EXPECT_THAT(Invoke({"completion", "zsh"}).out, HasSubstr("'rehearse:play a recorded day"));
+  const std::string zsh = Invoke({"completion", "zsh"}).out;
+  EXPECT_THAT(zsh, HasSubstr("'rehearse:play a recorded day"));
+  EXPECT_THAT(zsh, HasSubstr("flags=(${(f)\"$(${words[1]} ${words[2]} --help-flags 2>/dev/null |"));
+  EXPECT_THAT(zsh, HasSubstr("\n    compadd -- $flags --help\n"));
   EXPECT_THAT(Invoke({"completion", "fish"}).out, HasSubstr("-a rehearse -d \"play a recorded"));
 }
 

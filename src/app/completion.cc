@@ -31,6 +31,8 @@ _coppice() {{
 complete -o default -F _coppice coppice
 )sh";
 
+// The formatter takes the quotes within for the end of the string.
+// clang-format off
 constexpr char kZsh[] = R"sh(#compdef coppice
 # coppice completion zsh
 _coppice() {{
@@ -42,20 +44,11 @@ _coppice() {{
     return
   fi
   if [[ ${{words[CURRENT]}} == -* ]]; then
-    flags=(${{(f)" $(
-    $ {
-      {
-        words[1]
-      }
-    } $ {
-      {
-        words[2]
-      }
-    } --help -
-            flags 2 >
-        / dev / null |
-    sed - n 's/^ *\(--[a-z0-9][a-z0-9-]*\).*/\1/p') "}})
-    compadd-- $flags-- help return fi if ((CURRENT == 3)); then
+    flags=(${{(f)"$(${{words[1]}} ${{words[2]}} --help-flags 2>/dev/null | sed -n 's/^ *\(--[a-z0-9][a-z0-9-]*\).*/\1/p')"}})
+    compadd -- $flags --help
+    return
+  fi
+  if (( CURRENT == 3 )); then
     case ${{words[2]}} in
       conform) compadd provider expander extender cloud; return ;;
       explain) compadd pod node group pool claim gang last; return ;;
@@ -66,6 +59,7 @@ _coppice() {{
 }}
 compdef _coppice coppice
 )sh";
+// clang-format on
 
 constexpr char kFish[] = R"sh(# coppice completion fish
 function __coppice_flags
@@ -82,15 +76,15 @@ complete -c coppice -n '__fish_seen_subcommand_from completion' -a 'bash zsh fis
 std::string Quotable(std::string_view text) {
   std::string out;
   for (const char c : text) {
-  if (c == '\'') {
-    out += "'\\''";
-  } else if (c == ':') {
-    out += "\\:";
-  } else {
-    out += c;
+    if (c == '\'') {
+      out += "'\\''";
+    } else if (c == ':') {
+      out += "\\:";
+    } else {
+      out += c;
+    }
   }
-}
-return out;
+  return out;
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(TopScreenTest, IsNeitherWiderNorHigherThanTheTerminal) {
   const std::string screen = MUST(
       TopScreen(kState, kDecisions, "http://here", {.width = 40, .height = 6, .colour = true}));
   EXPECT_EQ(std::ranges::count(screen, '\n'), 6);
-  EXPECT_THAT(screen, HasSubstr("\x1b[1mcoppice at http://here   2026-01-05 08:59\x1b[0m\n"));
+  EXPECT_THAT(screen, HasSubstr("\x1b[1mcoppice at http://here   2026-01-05 08:5\x1b[0m\n"));
 }
 
 TEST(TopScreenTest, NothingThatTheServerSaysSteersTheTerminal) {

@@ -154,7 +154,7 @@ class Tunnel {
       pollfd readable{.fd = from, .events = POLLIN, .revents = 0};
       if (poll(&readable, 1, 20) <= 0) continue;
       const ssize_t count = read(from, buffer, sizeof buffer);
-      if (count <= 0 || write(to, buffer, static_cast<size_t>(count)) != count) break;
+      if (count <= 0 || send(to, buffer, static_cast<size_t>(count), MSG_NOSIGNAL) != count) break;
     }
     shutdown(from, SHUT_RDWR);
     shutdown(to, SHUT_RDWR);
