@@ -92,8 +92,8 @@ bool GangsPlan::everybody_helped() const {
 std::string AsText(const GangsPlan& plan) {
   std::string text;
   for (const GangsPlan::Starting& one : plan.starting)
-    text += fmt::format("  {} starts on what is there: {} pods on {} nodes\n", one.gang, one.pods,
-                        one.nodes);
+    text += fmt::format("  {} starts on what is there: {} pod{} on {} node{}\n", one.gang, one.pods,
+                        one.pods == 1 ? "" : "s", one.nodes, one.nodes == 1 ? "" : "s");
   for (const report::WaitingGang& gang : plan.waiting) {
     const std::string paragraph = report::GangText(gang);
     for (size_t at = 0; at < paragraph.size();) {

@@ -59,7 +59,9 @@ class Trials {
     }
     if (waiting.blocked.empty() && waiting.uncreated > 0 && !beyond_all && !MayHaveUncreated(*job))
       waiting.blocked = "its queue " + job->queue_name + " may not have more";
-    const bool keeps = waiting.blocked.empty() && !session_.input().refused.contains(job->id);
+    // Who will not start whatever is bought keeps no room from the others.
+    const bool keeps =
+        waiting.blocked.empty() && !beyond_all && !session_.input().refused.contains(job->id);
     if (keeps) {
       statements_.push_back(std::move(statement));
     } else {
