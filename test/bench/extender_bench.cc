@@ -117,13 +117,15 @@ double Measure(const Mode& mode, const std::string& url, int64_t nodes, int64_t 
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: extender_bench URL [NODES [TASKS]]\n");
+    std::fprintf(stderr, "usage: extender_bench URL [NODES [TASKS [MODE]]]\n");
     return 2;
   }
   const int64_t nodes = argc > 2 ? std::atoll(argv[2]) : 1'000;
   const int64_t tasks = argc > 3 ? std::atoll(argv[3]) : 100;
-  double decisions = 0;
+  const std::string_view only = argc > 4 ? argv[4] : "";  // for a profile
+  double decisions = only.empty() ? 0 : static_cast<double>(nodes * tasks);
   for (const coppice::Mode& mode : coppice::kModes)
-    decisions = coppice::Measure(mode, argv[1], nodes, tasks, decisions);
+    if (only.empty() || only == mode.name)
+      decisions = coppice::Measure(mode, argv[1], nodes, tasks, decisions);
   return 0;
 }

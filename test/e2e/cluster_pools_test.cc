@@ -9,6 +9,7 @@
 #include <set>
 
 #include "test/e2e/pools_rig.h"
+#include "test/e2e/wishes.h"
 
 namespace coppice::test {
 namespace {
@@ -20,29 +21,6 @@ using testing::HasSubstr;
 
 class ClusterPoolsTest : public PoolsTest {};
 
-constexpr char kAgent[] = R"(---
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: agent, namespace: default}
-spec:
-  selector: {matchLabels: {app: agent}}
-  template:
-    metadata: {labels: {app: agent}}
-    spec:
-      tolerations: [{operator: Exists}]
-      containers: [{name: c, image: none, resources: {requests: {cpu: 300m, memory: 100Mi}}}]
-)";
-constexpr char kPoolZones[] = R"(      topologySpreadConstraints:
-      - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: zones}}}
-)";
-constexpr char kPoolApart[] = R"(      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-          - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: apart}}}
-)";
-constexpr char kPoolBatch[] = R"(      nodeSelector: {work: batch}
-      tolerations: [{key: dedicated, operator: Equal, value: batch, effect: NoSchedule}]
-)";
 constexpr char kBatchPool[] = R"(      taints: [{key: dedicated, value: batch, effect: NoSchedule}]
 )";
 // Never by itself.
@@ -52,8 +30,8 @@ TEST_F(ClusterPoolsTest, EveryPodThatWasBoughtForRunsOnWhatWasBought) {
   rig_->Apply(Class("debian-12") + Pool("general", kStay) +
               Pool("batch", kStay, kBatchPool, "labels: {work: batch}"));
   Child& coppice = StartAndSync("a");
-  rig_->Apply(std::string(kAgent) + Deployment("zones", 10, kPoolZones) +
-              Deployment("apart", 6, kPoolApart) + Deployment("batch", 9, kPoolBatch));
+  rig_->Apply(std::string(kAgent) + Deployment("zones", 10, kOverZones) +
+              Deployment("apart", 6, kApart) + Deployment("batch", 9, kForBatch));
   const std::map<std::string, int> wanted = {{"zones", 10}, {"apart", 6}, {"batch", 9}};
   const TimePoint start = clock_.Now();
   EXPECT_TRUE(Until(

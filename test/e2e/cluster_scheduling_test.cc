@@ -7,6 +7,7 @@
 #include <set>
 
 #include "test/e2e/cluster_rig.h"
+#include "test/e2e/wishes.h"
 
 namespace coppice::test {
 namespace {
@@ -41,41 +42,16 @@ nodeGroups:
   }
 };
 
-constexpr char kDaemon[] = R"(---
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: agent, namespace: default}
-spec:
-  selector: {matchLabels: {app: agent}}
-  template:
-    metadata: {labels: {app: agent}}
-    spec:
-      tolerations: [{operator: Exists}]
-      containers: [{name: c, image: none, resources: {requests: {cpu: 300m, memory: 100Mi}}}]
-)";
-
-constexpr char kZones[] = R"(      topologySpreadConstraints:
-      - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: zones}}}
-)";
-constexpr char kApart[] = R"(      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-          - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: apart}}}
-)";
 constexpr char kTogether[] = R"(      affinity:
         podAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
           - {topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: together}}}
 )";
-constexpr char kBatch[] = R"(      nodeSelector: {work: batch}
-      tolerations: [{key: dedicated, operator: Equal, value: batch, effect: NoSchedule}]
-)";
-
 TEST_F(ClusterSchedulingTest, EveryPodThatWasBoughtForIsScheduledOnWhatWasBought) {
   Child& coppice = StartAndSync("a", {"--balance-similar-node-groups=true"});
-  rig_->Apply(std::string(kDaemon) + Deployment("zones", 10, kZones) +
+  rig_->Apply(std::string(kAgent) + Deployment("zones", 10, kOverZones) +
               Deployment("apart", 6, kApart) + Deployment("together", 5, kTogether) +
-              Deployment("batch", 9, kBatch));
+              Deployment("batch", 9, kForBatch));
   const std::map<std::string, int> wanted = {
       {"zones", 10}, {"apart", 6}, {"together", 5}, {"batch", 9}};
   const TimePoint start = clock_.Now();

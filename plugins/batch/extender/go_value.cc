@@ -1,5 +1,7 @@
 #include "plugins/batch/extender/go_value.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "wire/json_cursor.h"
 
@@ -94,7 +96,11 @@ Result<GoValue> ReadGoValue(std::string_view text) {
 }
 
 bool GoesInto(std::string_view member, std::string_view field) {
-  return member == field || Folded(member) == Lower(field);
+  if (member == field) return true;
+  // Folding only shortens, and only what is not ASCII; most names differ in length.
+  const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (member.size() != field.size() && std::ranges::all_of(member, ascii)) return false;
+  return Folded(member) == Lower(field);
 }
 
 }  // namespace coppice::batch::extender

@@ -1,12 +1,101 @@
 #include "plugins/batch/extender/reference_server.h"
 
 #include <array>
+#include <optional>
+#include <vector>
 
+#include "base/strings.h"
 #include "plugins/batch/extender/go_text.h"
 #include "plugins/batch/extender/go_value.h"
+#include "wire/json_cursor.h"
 
 namespace coppice::batch::extender {
+
+// Of a question about a task and nodes what the rules look at. Such questions are asked thousands
+// of times in a session, so they are read in one go, without a tree of their members.
+struct AskedNode {
+  std::string name;
+  std::optional<size_t> tasks;
+};
+struct Question {
+  bool has_task = false;
+  std::optional<bool> best_effort;
+  std::string uid;
+  std::optional<AskedNode> node;
+  std::optional<std::vector<AskedNode>> nodes;
+};
+
 namespace {
+
+// Calls take(key) for each member; it reads the value. Something else than an object is skipped.
+template <class Take>
+bool EachMember(wire::JsonCursor& in, Take take) {
+  if (in.Peek() != '{') return in.Skip();
+  bool first = true;
+  std::string_view key;
+  if (!in.Open('{')) return false;
+  while (in.Next('}', first)) {
+    if (!in.ReadKey(key) || !take(key)) return false;
+  }
+  return !in.failed();
+}
+
+bool ReadTextInto(wire::JsonCursor& in, std::string& into) {
+  into.clear();
+  if (in.Peek() != '"') return in.Skip();
+  std::string_view text;
+  if (!in.ReadText(text)) return false;
+  into = ValidUtf8(text);
+  return true;
+}
+
+bool ReadTask(wire::JsonCursor& in, Question& question) {
+  question.has_task = true;
+  question.best_effort.reset();
+  question.uid.clear();
+  return EachMember(in, [&](std::string_view key) {
+    if (GoesInto(key, "UID")) return ReadTextInto(in, question.uid);
+    if (!GoesInto(key, "BestEffort")) return in.Skip();
+    question.best_effort = false;
+    const bool is_bool = in.Peek() == 't' || in.Peek() == 'f';
+    return is_bool ? in.ReadBool(*question.best_effort) : in.Skip();
+  });
+}
+
+bool ReadNode(wire::JsonCursor& in, AskedNode& node) {
+  return EachMember(in, [&](std::string_view key) {
+    if (GoesInto(key, "Name")) return ReadTextInto(in, node.name);
+    if (!GoesInto(key, "Tasks")) return in.Skip();
+    size_t& tasks = node.tasks.emplace(0);
+    return EachMember(in, [&](std::string_view) {
+      ++tasks;
+      return in.Skip();
+    });
+  });
+}
+
+bool ReadNodes(wire::JsonCursor& in, std::vector<AskedNode>& nodes) {
+  if (in.Peek() != '[') return in.Skip();
+  bool first = true;
+  if (!in.Open('[')) return false;
+  while (in.Next(']', first)) {
+    if (!ReadNode(in, nodes.emplace_back())) return false;
+  }
+  return !in.failed();
+}
+
+Result<Question> ReadQuestion(std::string_view body) {
+  wire::JsonCursor in(body);
+  Question question;
+  const bool read = EachMember(in, [&](std::string_view key) {
+    if (GoesInto(key, "task")) return ReadTask(in, question);
+    if (GoesInto(key, "node")) return ReadNode(in, question.node.emplace());
+    if (GoesInto(key, "nodes")) return ReadNodes(in, question.nodes.emplace());
+    return in.Skip();
+  });
+  if (!read) return InvalidArgument("the question is not JSON: " + in.problem());
+  return question;
+}
 
 constexpr size_t kCrowded = 10;    // tasks on a node that takes no more best-effort pods
 constexpr size_t kUnpleasant = 5;  // and on one that is not worth a point
@@ -63,40 +152,36 @@ constexpr std::array<Constant, 6> kConstants{{
 }  // namespace
 
 // A compact body names the task, and the opening has shown it.
-bool ReferenceServer::IsBestEffort(const GoValue& body) const {
-  const GoValue* task = Member(&body, "task");
-  if (const GoValue* flag = Member(task, "BestEffort")) return flag->flag;
+bool ReferenceServer::IsBestEffort(const Question& question) const {
+  if (question.best_effort) return *question.best_effort;
   const std::lock_guard lock(mutex_);
-  const auto known = best_effort_.find(TextIn(*task, "UID"));
+  const auto known = best_effort_.find(question.uid);
   return known != best_effort_.end() && known->second;
 }
 
-size_t ReferenceServer::TasksOn(const GoValue& node) const {
-  if (const GoValue* tasks = Member(&node, "Tasks")) return tasks->members.size();
+size_t ReferenceServer::TasksOn(const AskedNode& node) const {
+  if (node.tasks) return *node.tasks;
   const std::lock_guard lock(mutex_);
-  const auto known = nodes_.find(TextIn(node, "Name"));
+  const auto known = nodes_.find(node.name);
   return known == nodes_.end() ? 0 : known->second;
 }
 
-net::ServerResponse ReferenceServer::AnswerPredicate(const GoValue& body) const {
-  const GoValue* node = Member(&body, "node");
-  if (!Member(&body, "task") || !node) return BadRequest("task and node are needed");
-  return JsonReply(
-      std::string(IsBestEffort(body) && TasksOn(*node) > kCrowded ? kTooMany : kPasses));
+net::ServerResponse ReferenceServer::AnswerPredicate(const Question& question) const {
+  if (!question.has_task || !question.node) return BadRequest("task and node are needed");
+  const bool crowded = IsBestEffort(question) && TasksOn(*question.node) > kCrowded;
+  return JsonReply(std::string(crowded ? kTooMany : kPasses));
 }
 
-net::ServerResponse ReferenceServer::AnswerOfNodes(const GoValue& body, bool scores) const {
-  const GoValue* nodes = Member(&body, "nodes");
-  if (!Member(&body, "task") || !nodes || nodes->items.empty()) {
+net::ServerResponse ReferenceServer::AnswerOfNodes(const Question& question, bool scores) const {
+  if (!question.has_task || !question.nodes || question.nodes->empty())
     return BadRequest("task and nodes are needed");
-  }
-  const bool best_effort = IsBestEffort(body);
+  const bool best_effort = IsBestEffort(question);
   std::string out = scores ? R"({"nodeScore":{)" : R"({"nodeStatus":{)";
-  for (const GoValue& node : nodes->items) {
+  for (const AskedNode& node : *question.nodes) {
     const bool keeps_off = best_effort && TasksOn(node) > (scores ? kUnpleasant : kCrowded);
     if (!scores && !keeps_off) continue;
     if (out.back() != '{') out += ',';
-    AppendGoText(out, TextIn(node, "Name"));
+    AppendGoText(out, node.name);
     out += ':';
     out += !scores ? kTooMany : keeps_off ? "0" : "1";
   }
@@ -176,13 +261,16 @@ net::ServerResponse ReferenceServer::Answer(const net::ServerRequest& request) {
                      verb == "preemptable" || verb == "reclaimable" || verb == "onSessionOpen" ||
                      verb == "bind";
   if (!known) return {.status = 404, .body = "no such verb\n"};
+  if (verb == "predicate" || verb == "prioritize" || verb == "batchPredicate") {
+    const auto question = ReadQuestion(request.body);
+    if (!question.ok()) return BadRequest(question.status().message());
+    if (verb == "predicate") return AnswerPredicate(*question);
+    return AnswerOfNodes(*question, verb == "prioritize");
+  }
   const auto body = ReadGoValue(request.body);
   if (!body.ok()) return BadRequest(body.status().message());
   if (verb == "onSessionOpen") return Open(*body);
   if (verb == "bind") return AnswerBind(*body);
-  if (verb == "predicate") return AnswerPredicate(*body);
-  if (verb == "prioritize") return AnswerOfNodes(*body, true);
-  if (verb == "batchPredicate") return AnswerOfNodes(*body, false);
   return AnswerVictims(*body);
 }
 

@@ -18,6 +18,8 @@
 namespace coppice::batch::extender {
 
 struct GoValue;
+struct AskedNode;
+struct Question;
 
 class ReferenceServer {
  public:
@@ -38,11 +40,11 @@ class ReferenceServer {
  private:
   net::ServerResponse Open(const GoValue& body);
   net::ServerResponse AnswerBind(const GoValue& body) const;
-  net::ServerResponse AnswerPredicate(const GoValue& body) const;
-  net::ServerResponse AnswerOfNodes(const GoValue& body, bool scores) const;
+  net::ServerResponse AnswerPredicate(const Question& question) const;
+  net::ServerResponse AnswerOfNodes(const Question& question, bool scores) const;
   void Keep(const GoValue& opening);
-  bool IsBestEffort(const GoValue& body) const;
-  size_t TasksOn(const GoValue& node) const;
+  bool IsBestEffort(const Question& question) const;
+  size_t TasksOn(const AskedNode& node) const;
 
   const Bind bind_;
   mutable std::mutex mutex_;

@@ -52,6 +52,24 @@ TEST(ReferenceServerTest, ScoresAreForNodesThatAreNotFull) {
   EXPECT_EQ(answer.value.scores->at("n"), 0);
 }
 
+// As Go reads them: names in any case, the last of several, null for nothing, what is unknown
+// skipped.
+TEST(ReferenceServerTest, QuestionsAreReadAsGoReadsThem) {
+  const auto scores = [](const std::string& body) { return Ask("prioritize", body).body; };
+  const std::string full = R"("Tasks":{"1":{},"2":{},"3":{},"4":{},"5":{},"6":{"x":[1,{}]}})";
+  EXPECT_EQ(scores(R"({"task":{"BestEffort":false},"TASK":{"bestEffort":true,"Pod":{"a":"}"}},)"
+                   R"("nodes":[{"Name":"a\u0062","Node":null,)" +
+                   full + R"(},{"name":"c","Tasks":null},{"Name":5}]})"),
+            R"({"nodeScore":{"ab":0,"c":1,"":1},"errorMessage":""})");
+  EXPECT_EQ(scores(R"({"ta\u017Fk":null,"nodes":[{"Name":"n"}]})"),
+            R"({"nodeScore":{"n":1},"errorMessage":""})");
+  for (const char* wrong : {R"({"task":{},"nodes":[]})", R"({"task":{},"nodes":{"a":1}})",
+                            R"({"nodes":[{}]})", R"({"task":{},"nodes":[{]})", "[]", "", "{"}) {
+    EXPECT_EQ(Ask("batchPredicate", wrong).status, 400) << wrong;
+    EXPECT_EQ(Ask("predicate", wrong).status, 400) << wrong;
+  }
+}
+
 TEST(ReferenceServerTest, EveryVerbIsAnsweredAndNothingElse) {
   for (const char* verb : {"onSessionOpen", "onSessionClose", "queueOverused", "jobEnqueueable",
                            "jobEnqueued", "jobReady", "allocateFunc", "deallocateFunc"}) {
