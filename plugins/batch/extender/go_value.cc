@@ -19,8 +19,9 @@ bool ReadMembers(wire::JsonCursor& in, GoValue& value, int depth) {
   std::string_view key;
   while (in.Next('}', first)) {
     if (!in.ReadKey(key)) return false;
-    auto& member = value.members.emplace_back(ValidUtf8(key), GoValue{});
-    if (!ReadValue(in, member.second, depth + 1)) return false;
+    GoMember& member = value.members.emplace_back();
+    member.name = ValidUtf8(key);
+    if (!ReadValue(in, member.value, depth + 1)) return false;
   }
   return !in.failed();
 }

@@ -5,12 +5,13 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/status.h"
 
 namespace coppice::batch::extender {
+
+struct GoMember;
 
 struct GoValue {
   enum class Kind : uint8_t { kNull, kBool, kNumber, kText, kArray, kObject };
@@ -18,8 +19,13 @@ struct GoValue {
   bool flag = false;
   std::string text;  // of a text; of a number as it is written
   std::vector<GoValue> items;
-  std::vector<std::pair<std::string, GoValue>> members;
+  std::vector<GoMember> members;
   std::string_view raw;  // as it stands in the text that was read
+};
+
+struct GoMember {
+  std::string name;
+  GoValue value;
 };
 
 // kInvalidArgument: not JSON, or the text ends too early. The value refers to `text`.
