@@ -11,9 +11,9 @@
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
-#include "app/completion.h"
 #include "app/main.h"
 #include "app/version.h"
+#include "base/completion.h"
 #include "base/strings.h"
 
 namespace coppice::app {

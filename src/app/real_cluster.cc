@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "app/dashboard.h"
-#include "app/flag_log.h"
 #include "app/real_health.h"
 #include "app/version.h"
 #include "host/api_server.h"
@@ -358,7 +357,7 @@ int RunOnRealCluster(const seats::RunSettings& settings, Plugins& plugins, host:
                      const DashboardOptions& web) {
   const host::StopSignals signals({SIGTERM, SIGINT, SIGQUIT});
   SystemClock clock;
-  const Log log = LogFrom(settings.flags, clock);
+  const Log log = LogToStderr(settings.flags.log, clock);
   RealCluster cluster(settings, plugins, clock, log, limits, web);
   if (const Status connected = cluster.Connect(); !connected.ok()) {
     log.Error("the autoscaler cannot start", {{"error", connected}});

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "provision/engine_rig.h"
-#include "report/explain_provision.h"
+#include "report/explain_pools.h"
 
 namespace coppice::provision {
 namespace {
@@ -116,8 +116,7 @@ TEST_F(EngineDisruptionTest, BudgetOfNoneKeepsEverything) {
   rig_.RunFor(minutes(5));
   EXPECT_EQ(rig_.Claims().size(), 1);
   EXPECT_GT(rig_.CountEvents("DisruptionBlocked"), 0);
-  const auto kept =
-      report::ExplainNodeClaim(*rig_.engine().report(), rig_.Nodes()[0].metadata.name);
+  const auto kept = report::ExplainNode(*rig_.engine().report(), rig_.Nodes()[0].metadata.name);
   EXPECT_THAT(kept, testing::Contains(testing::HasSubstr("budget")));
 }
 
@@ -158,8 +157,7 @@ TEST_F(EngineDisruptionTest, ProtectedPodKeepsItsNode) {
   rig_.RemovePod("big");
   rig_.RunFor(minutes(5));
   EXPECT_EQ(rig_.cloud.ever_made(), 1);
-  const auto kept =
-      report::ExplainNodeClaim(*rig_.engine().report(), rig_.Nodes()[0].metadata.name);
+  const auto kept = report::ExplainNode(*rig_.engine().report(), rig_.Nodes()[0].metadata.name);
   EXPECT_THAT(kept, testing::Contains(testing::HasSubstr("do-not-disrupt")));
 }
 
@@ -198,8 +196,7 @@ TEST_F(EngineDisruptionTest, CheapestNodeSaysWhatAReplacementWouldCost) {
   rig_.AddPod("p", 1000);
   Settle();
   rig_.RunFor(minutes(1));
-  const auto kept =
-      report::ExplainNodeClaim(*rig_.engine().report(), rig_.Nodes()[0].metadata.name);
+  const auto kept = report::ExplainNode(*rig_.engine().report(), rig_.Nodes()[0].metadata.name);
   EXPECT_THAT(kept, testing::Contains(testing::HasSubstr("the cheapest replacement costs 0.1, this "
                                                          "one 0.1")));
 }

@@ -10,15 +10,6 @@
 namespace coppice::report {
 namespace {
 
-std::string InWords(const DisruptionCommand& command) {
-  std::string text =
-      fmt::format("{} goes ({}, {})", Join(command.nodes, ", "), command.reason, command.stage);
-  if (!command.replacements.empty()) text += "; in its place: " + Join(command.replacements, ", ");
-  if (command.savings != 0) text += fmt::format("; saves {:.4f} an hour", command.savings);
-  if (!command.text.empty()) text += "; " + command.text;
-  return text;
-}
-
 std::string InWords(const ClaimState& claim) {
   std::string text = fmt::format("claim {} of pool {}: {}", claim.name, claim.pool, claim.stage);
   if (!claim.type.empty())
@@ -40,11 +31,23 @@ void AboutMachine(const ProvisionReport& report, const ClaimState& claim,
     const bool goes = std::ranges::find(command.nodes, claim.node) != command.nodes.end();
     const bool comes =
         std::ranges::find(command.replacements, claim.name) != command.replacements.end();
-    if ((goes && !claim.node.empty()) || comes) lines.push_back(InWords(command));
+    if ((goes && !claim.node.empty()) || comes) lines.push_back(Sentence(command));
   }
 }
 
 }  // namespace
+
+std::string Sentence(const DisruptionCommand& command) {
+  const bool one = command.nodes.size() == 1;
+  std::string text = fmt::format("{} {} ({}, {})", Join(command.nodes, ", "), one ? "goes" : "go",
+                                 command.reason, command.stage);
+  if (!command.replacements.empty())
+    text +=
+        fmt::format("; in {} place: {}", one ? "its" : "their", Join(command.replacements, ", "));
+  if (command.savings != 0) text += fmt::format("; saves {:.4f} an hour", command.savings);
+  if (!command.text.empty()) text += "; " + command.text;
+  return text;
+}
 
 std::vector<std::string> ExplainPod(const ProvisionReport& report, std::string_view name) {
   std::vector<std::string> lines;

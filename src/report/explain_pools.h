@@ -12,6 +12,9 @@
 
 namespace coppice::report {
 
+// "n1, n2 go (Underutilized, Launching); in their place: default-x; saves 0.4200 an hour"
+std::string Sentence(const DisruptionCommand& command);
+
 // Empty: the report is not about it.
 std::vector<std::string> ExplainPod(const ProvisionReport& report, std::string_view name);
 std::vector<std::string> ExplainNode(const ProvisionReport& report, std::string_view node);

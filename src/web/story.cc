@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "report/explain.h"
-#include "report/explain_provision.h"
 #include "report/json_out.h"
+#include "report/provision_json.h"
 #include "report/report_json.h"
 
 namespace coppice::web {

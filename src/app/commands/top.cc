@@ -11,7 +11,7 @@
 #include "app/command_line.h"
 #include "app/commands/commands.h"
 #include "app/instance.h"
-#include "app/top_screen.h"
+#include "web/top_screen.h"
 #include "whatif/terminal_look.h"
 
 namespace coppice::app {
@@ -29,10 +29,10 @@ constexpr Duration kStep = std::chrono::milliseconds(50);  // how soon Ctrl-C is
 volatile std::sig_atomic_t stopped = 0;
 void Stop(int) { stopped = 1; }
 
-TopLook LookNow(bool full) {
+web::TopLook LookNow(bool full) {
   const whatif::TerminalLook terminal =
       whatif::LookOf(STDOUT_FILENO, std::getenv("NO_COLOR"), std::getenv("TERM"));
-  TopLook look{.colour = terminal.colour};
+  web::TopLook look{.colour = terminal.colour};
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     look.width = size.ws_col;
@@ -44,7 +44,7 @@ TopLook LookNow(bool full) {
 Result<std::string> Look(Instance& instance, bool full) {
   const std::string state = TRY(instance.Get("state"));
   const std::string decisions = TRY(instance.Get("decisions?limit=8"));
-  return TopScreen(state, decisions, instance.url(), LookNow(full));
+  return web::TopScreen(state, decisions, instance.url(), LookNow(full));
 }
 
 void Wait(Duration time) {

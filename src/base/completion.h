@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coppice::app {
+namespace coppice {
 
 struct CompletedCommand {
   std::string_view name;
@@ -20,4 +20,4 @@ inline constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};
 // Of one of these shells.
 std::string CompletionFor(std::string_view shell, std::span<const CompletedCommand> commands);
 
-}  // namespace coppice::app
+}  // namespace coppice

@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "app/top_screen.h"
 #include "base/check.h"
+#include "web/top_screen.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto screen = coppice::app::TopScreen(bytes, bytes, "server", {.width = 60, .height = 30});
+  const auto screen = coppice::web::TopScreen(bytes, bytes, "server", {.width = 60, .height = 30});
   if (screen.ok()) CHECK(screen->find('\x1b') == std::string::npos);
   return 0;
 }

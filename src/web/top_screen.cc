@@ -1,4 +1,4 @@
-#include "app/top_screen.h"
+#include "web/top_screen.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-namespace coppice::app {
+namespace coppice::web {
 namespace {
 
 using StateJson = nlohmann::json;
@@ -213,4 +213,4 @@ Result<std::string> TopScreen(std::string_view state, std::string_view decisions
   return std::move(screen).Take();
 }
 
-}  // namespace coppice::app
+}  // namespace coppice::web

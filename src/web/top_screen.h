@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 
-namespace coppice::app {
+namespace coppice::web {
 
 struct TopLook {
   size_t width = 100;
@@ -23,4 +23,4 @@ struct TopLook {
 Result<std::string> TopScreen(std::string_view state, std::string_view decisions,
                               const std::string& server, const TopLook& look);
 
-}  // namespace coppice::app
+}  // namespace coppice::web

@@ -1,8 +1,8 @@
-#include "app/completion.h"
+#include "base/completion.h"
 
 #include <fmt/format.h>
 
-namespace coppice::app {
+namespace coppice {
 namespace {
 
 // The second word's own words, for who takes any; then files.
@@ -108,4 +108,4 @@ std::string CompletionFor(std::string_view shell, std::span<const CompletedComma
   return shell == "zsh" ? with(kZsh) : shell == "fish" ? with(kFish) : with(kBash);
 }
 
-}  // namespace coppice::app
+}  // namespace coppice

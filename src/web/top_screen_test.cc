@@ -1,4 +1,4 @@
-#include "app/top_screen.h"
+#include "web/top_screen.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "test/support/must.h"
 
-namespace coppice::app {
+namespace coppice::web {
 namespace {
 
 using testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST(TopScreenTest, NothingThatTheServerSaysSteersTheTerminal) {
 }
 
 }  // namespace
-}  // namespace coppice::app
+}  // namespace coppice::web
