@@ -7,10 +7,12 @@
 
 #pragma once
 
-#include <mutex>
+#include <optional>
 #include <set>
 
 #include "base/clock.h"
+#include "base/mutex.h"
+#include "base/promise.h"
 #include "base/status.h"
 
 namespace coppice {
@@ -19,7 +21,7 @@ class ChangesUnderWay {
  public:
   // A call that has to be over at `by` begins; not after Close().
   Status Begin(Deadline by) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) {
       ++refused_;
       return Unavailable("the process is ending: nothing new is begun");
@@ -28,33 +30,41 @@ class ChangesUnderWay {
     return Status::Ok();
   }
   void End(Deadline by) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     inside_.erase(inside_.find(by.at));
+    if (inside_.empty() && none_inside_) none_inside_->Set(true);
+  }
+  // Sets it when nobody is inside; at once if that is so. One waits at most, and after Close().
+  void TellWhenNone(const Promise<bool>& told) {
+    const MutexLock lock(mutex_);
+    none_inside_ = told;
+    if (inside_.empty()) told.Set(true);
   }
 
   void Close() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
   }
   size_t count() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return inside_.size();
   }
   size_t refused() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return refused_;
   }
   // When the last of those inside has to be over; long ago if there is none.
   TimePoint latest() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return inside_.empty() ? TimePoint::min() : *inside_.rbegin();
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::multiset<TimePoint> inside_;
-  bool closed_ = false;
-  size_t refused_ = 0;
+  mutable Mutex mutex_;
+  std::multiset<TimePoint> inside_ COPPICE_GUARDED_BY(mutex_);
+  std::optional<Promise<bool>> none_inside_ COPPICE_GUARDED_BY(mutex_);
+  bool closed_ COPPICE_GUARDED_BY(mutex_) = false;
+  size_t refused_ COPPICE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace coppice

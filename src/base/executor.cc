@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
+#include "base/mutex.h"
+
 namespace coppice {
 
 class Executor::Inbox {
  public:
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable wake;
-  std::vector<std::function<void()>> work;
-  bool stop = false;
-  bool closed = false;
+  std::vector<std::function<void()>> work COPPICE_GUARDED_BY(mutex);
+  bool stop COPPICE_GUARDED_BY(mutex) = false;
+  bool closed COPPICE_GUARDED_BY(mutex) = false;
 };
 
 // The outermost frame of a spawned task: ends with destroying itself.
@@ -49,7 +51,7 @@ Executor::Executor(Clock& clock) : clock_(clock), inbox_(std::make_shared<Inbox>
 Executor::~Executor() {
   std::vector<std::function<void()>> dropped;
   {
-    const std::lock_guard lock(inbox_->mutex);
+    const MutexLock lock(inbox_->mutex);
     inbox_->closed = true;
     dropped.swap(inbox_->work);
   }
@@ -60,7 +62,7 @@ Executor::~Executor() {
 
 void Executor::PostTo(Inbox& inbox, std::function<void()> work) {
   {
-    const std::lock_guard lock(inbox.mutex);
+    const MutexLock lock(inbox.mutex);
     if (inbox.closed) return;
     inbox.work.push_back(std::move(work));
   }
@@ -77,14 +79,14 @@ void Executor::Spawn(Task<void> task) {
 
 void Executor::Stop() {
   {
-    const std::lock_guard lock(inbox_->mutex);
+    const MutexLock lock(inbox_->mutex);
     inbox_->stop = true;
   }
   inbox_->wake.notify_all();
 }
 
 bool Executor::TakeStop() {
-  const std::lock_guard lock(inbox_->mutex);
+  const MutexLock lock(inbox_->mutex);
   return std::exchange(inbox_->stop, false);
 }
 
@@ -92,7 +94,7 @@ bool Executor::TakeStop() {
 // cause waits for the next round, so that nobody is starved.
 bool Executor::RunRound() {
   {
-    const std::lock_guard lock(inbox_->mutex);
+    const MutexLock lock(inbox_->mutex);
     taken_.swap(inbox_->work);
   }
   bool any = !taken_.empty();
@@ -115,12 +117,16 @@ bool Executor::RunRound() {
 
 void Executor::Wait(TimePoint limit, bool stoppable) {
   const TimePoint next = timers_.empty() ? TimePoint::max() : timers_.front()->when;
-  std::unique_lock lock(inbox_->mutex);
-  const auto woken = [&] { return !inbox_->work.empty() || (stoppable && inbox_->stop); };
-  const bool done = clock_.WaitUntil(lock, inbox_->wake, std::min(next, limit), woken);
+  const TimePoint began = clock_.Now();
+  UniqueMutexLock lock(inbox_->mutex);
+  const auto woken = [&]() COPPICE_REQUIRES(inbox_->mutex) {
+    return !inbox_->work.empty() || (stoppable && inbox_->stop);
+  };
+  const bool done = clock_.WaitUntil(lock.standard(), inbox_->wake, std::min(next, limit), woken);
   // A fake clock does not wait for what has no date; then only another thread can have something to
   // say.
-  if (!done && std::min(next, limit) == TimePoint::max()) inbox_->wake.wait(lock, woken);
+  if (!done && std::min(next, limit) == TimePoint::max()) inbox_->wake.wait(lock.standard(), woken);
+  idle_ += clock_.Now() - began;
 }
 
 void Executor::RunUntilIdle() {

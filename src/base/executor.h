@@ -74,6 +74,8 @@ class Executor {
   SleepAwaiter SleepUntil(TimePoint when) { return {.executor = *this, .timer = {when}}; }
 
   std::optional<TimePoint> next_timer() const;
+  // For how long the thread has had nothing to do, all in all.
+  Duration idle() const { return idle_; }
   size_t tasks() const { return roots_.size(); }  // spawned and not finished
 
   // For awaitables.
@@ -113,6 +115,7 @@ class Executor {
   std::vector<std::function<void()>> taken_;  // kept for its capacity
   std::vector<Timer*> timers_;                // binary heap
   uint64_t next_number_ = 0;
+  Duration idle_{};
   std::unordered_set<void*> roots_;  // frame addresses
 };
 

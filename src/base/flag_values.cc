@@ -47,6 +47,15 @@ Result<T> FlagNumber(std::string_view text, Between<T> range) {
   const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::result_out_of_range)
     return InvalidArgument("'" + std::string(text) + "' is out of range: " + wanted);
+  // Where there is nothing below nought the sign is what is wrong.
+  int64_t negative = 0;
+  if (std::unsigned_integral<T> && digits.starts_with('-')) {
+    const auto [end, problem] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), negative);
+    if (problem == std::errc() && end == digits.data() + digits.size())
+      return InvalidArgument("'" + std::string(text) + "' is out of range: " + std::string(kind) +
+                             ", at least 0");
+  }
   if (error != std::errc() || rest != digits.data() + digits.size())
     return BadFlagValue(text, wanted);
   if constexpr (std::floating_point<T>) {

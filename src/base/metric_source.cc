@@ -46,7 +46,7 @@ class Page final : public MetricPage {
 }  // namespace
 
 void MetricSources::Add(std::weak_ptr<const MetricSource> source) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(sources_, [](const auto& known) { return known.expired(); });
   sources_.push_back(std::move(source));
 }
@@ -54,7 +54,7 @@ void MetricSources::Add(std::weak_ptr<const MetricSource> source) {
 std::string MetricSources::Render() const {
   std::vector<std::weak_ptr<const MetricSource>> sources;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sources = sources_;
   }
   Page page;

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/metrics.h"
+#include "base/mutex.h"
 
 namespace coppice {
 
@@ -38,8 +38,8 @@ class MetricSources {
   std::string Render() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<std::weak_ptr<const MetricSource>> sources_;
+  mutable Mutex mutex_;
+  std::vector<std::weak_ptr<const MetricSource>> sources_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice

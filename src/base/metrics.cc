@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <tuple>
 
 #include "base/check.h"
+#include "base/mutex.h"
 #include "base/strings.h"
 
 namespace coppice {
@@ -79,21 +79,22 @@ MetricLabels Clean(const MetricLabels& labels) {
 }  // namespace
 
 struct Metrics::State {
-  mutable std::mutex mutex;
-  prometheus::Registry registry;
-  SeriesByName<prometheus::Counter, PrometheusCounter> counters;
-  SeriesByName<prometheus::Gauge, PrometheusGauge> gauges;
-  SeriesByName<prometheus::Histogram, PrometheusHistogram> histograms;
-  SeriesByName<prometheus::Summary, PrometheusSummary> summaries;
+  mutable Mutex mutex;
+  prometheus::Registry registry;  // has a lock of its own
+  SeriesByName<prometheus::Counter, PrometheusCounter> counters COPPICE_GUARDED_BY(mutex);
+  SeriesByName<prometheus::Gauge, PrometheusGauge> gauges COPPICE_GUARDED_BY(mutex);
+  SeriesByName<prometheus::Histogram, PrometheusHistogram> histograms COPPICE_GUARDED_BY(mutex);
+  SeriesByName<prometheus::Summary, PrometheusSummary> summaries COPPICE_GUARDED_BY(mutex);
 
   // `build` starts the library's builder for the type, `arguments` go to a new series. The library
   // throws on a malformed name and on a name that is in use for another type: bugs of ours, and
   // CHECKed.
   template <class Theirs, class Ours, class Build, class... Arguments>
-  Ours& Get(SeriesByName<Theirs, Ours>& all, Build build, std::string_view name,
+  Ours& Get(SeriesByName<Theirs, Ours> State::* kind, Build build, std::string_view name,
             std::string_view help, const MetricLabels& labels, const Arguments&... arguments) {
     const MetricLabels clean = Clean(labels);
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
+    SeriesByName<Theirs, Ours>& all = this->*kind;
     auto found = all.find(name);
     if (found == all.end()) found = all.emplace(std::string(name), Series<Theirs, Ours>{}).first;
     Series<Theirs, Ours>& series = found->second;
@@ -118,29 +119,29 @@ Metrics::~Metrics() = default;
 
 Counter& Metrics::GetCounter(std::string_view name, std::string_view help,
                              const MetricLabels& labels) {
-  return state_->Get(state_->counters, prometheus::BuildCounter, name, help, labels);
+  return state_->Get(&State::counters, prometheus::BuildCounter, name, help, labels);
 }
 
 Gauge& Metrics::GetGauge(std::string_view name, std::string_view help, const MetricLabels& labels) {
-  return state_->Get(state_->gauges, prometheus::BuildGauge, name, help, labels);
+  return state_->Get(&State::gauges, prometheus::BuildGauge, name, help, labels);
 }
 
 Histogram& Metrics::GetHistogram(std::string_view name, std::string_view help,
                                  const std::vector<double>& upper_bounds,
                                  const MetricLabels& labels) {
   CHECK(std::ranges::is_sorted(upper_bounds));
-  return state_->Get(state_->histograms, prometheus::BuildHistogram, name, help, labels,
+  return state_->Get(&State::histograms, prometheus::BuildHistogram, name, help, labels,
                      upper_bounds);
 }
 
 Histogram& Metrics::GetSummary(std::string_view name, std::string_view help,
                                const MetricLabels& labels) {
-  return state_->Get(state_->summaries, prometheus::BuildSummary, name, help, labels,
+  return state_->Get(&State::summaries, prometheus::BuildSummary, name, help, labels,
                      prometheus::Summary::Quantiles{});
 }
 
 void Metrics::RemoveGauge(std::string_view name, const MetricLabels& labels) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto series = state_->gauges.find(name);
   if (series == state_->gauges.end()) return;
   const auto face = series->second.by_labels.find(Clean(labels));

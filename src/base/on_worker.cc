@@ -3,8 +3,9 @@
 #include <condition_variable>
 #include <coroutine>
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace coppice {
 namespace {
@@ -13,30 +14,30 @@ namespace {
 struct Piece {
   enum class State { kQueued, kRunning, kOver };
 
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable over;
-  State state = State::kQueued;
+  State state COPPICE_GUARDED_BY(mutex) = State::kQueued;
   // Of the executor's thread alone.
   bool answered = false;
   std::coroutine_handle<> waiter;
 
   bool Begin() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (state != State::kQueued) return false;
     state = State::kRunning;
     return true;
   }
   void End() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     state = State::kOver;
     over.notify_all();
   }
   // The coroutine goes: nothing that runs may look into it any longer.
   void Abandon() {
     waiter = nullptr;
-    std::unique_lock lock(mutex);
+    UniqueMutexLock lock(mutex);
     if (state == State::kQueued) state = State::kOver;
-    over.wait(lock, [this] { return state == State::kOver; });
+    over.wait(lock.standard(), [this]() COPPICE_REQUIRES(mutex) { return state == State::kOver; });
   }
 };
 

@@ -2,29 +2,31 @@
 
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/check.h"
+#include "base/mutex.h"
 
 namespace coppice {
 
 struct Pool::State {
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable wake;
   std::condition_variable over;  // a piece has ended
-  std::deque<std::function<void()>> queue;
-  size_t idle = 0;  // threads with nothing to do, those that have not started yet included
-  size_t max_queued = 0;
-  bool stopping = false;
+  std::deque<std::function<void()>> queue COPPICE_GUARDED_BY(mutex);
+  // Threads with nothing to do, those that have not started yet included.
+  size_t idle COPPICE_GUARDED_BY(mutex) = 0;
+  size_t max_queued COPPICE_GUARDED_BY(mutex) = 0;
+  bool stopping COPPICE_GUARDED_BY(mutex) = false;
   std::vector<std::thread> threads;
 
   void Run() {
-    std::unique_lock lock(mutex);
+    UniqueMutexLock lock(mutex);
     for (;;) {
-      wake.wait(lock, [this] { return stopping || !queue.empty(); });
+      wake.wait(lock.standard(),
+                [this]() COPPICE_REQUIRES(mutex) { return stopping || !queue.empty(); });
       if (queue.empty()) return;
       --idle;
       std::function<void()> work = std::move(queue.front());
@@ -51,7 +53,7 @@ Pool::Pool(size_t threads, size_t max_queued) : state_(std::make_unique<State>()
 
 Pool::~Pool() {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stopping = true;
   }
   state_->wake.notify_all();
@@ -60,7 +62,7 @@ Pool::~Pool() {
 
 Status Pool::Submit(std::function<void()> work) {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     if (state_->stopping) return Unavailable("the worker pool is stopping");
     // What an idle thread is about to take does not wait, so it does not count.
     if (state_->queue.size() >= state_->max_queued + state_->idle) {
@@ -76,20 +78,23 @@ Status Pool::Submit(std::function<void()> work) {
 
 size_t Pool::Stop(Clock& clock, Deadline deadline) {
   std::deque<std::function<void()>> forgotten;
-  std::unique_lock lock(state_->mutex);
+  UniqueMutexLock lock(state_->mutex);
   state_->stopping = true;
   forgotten.swap(state_->queue);
   lock.unlock();
   state_->wake.notify_all();
   forgotten.clear();  // outside the lock: what it holds may do something
   lock.lock();
-  const auto running = [this] { return state_->threads.size() - state_->idle; };
-  clock.WaitUntil(lock, state_->over, deadline.at, [&] { return running() == 0; });
+  const auto running = [this]() COPPICE_REQUIRES(state_->mutex) {
+    return state_->threads.size() - state_->idle;
+  };
+  clock.WaitUntil(lock.standard(), state_->over, deadline.at,
+                  [&]() COPPICE_REQUIRES(state_->mutex) { return running() == 0; });
   return running();
 }
 
 size_t Pool::queued() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->queue.size() > state_->idle ? state_->queue.size() - state_->idle : 0;
 }
 

@@ -6,11 +6,11 @@
 
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/http_client.h"
 
 namespace coppice::net {
@@ -22,7 +22,7 @@ class FakeHttpClient final : public HttpClient {
   explicit FakeHttpClient(Handler otherwise = nullptr) : otherwise_(std::move(otherwise)) {}
 
   void Push(Result<HttpResponse> answer) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     answers_.push_back(std::move(answer));
   }
   void Push(int status, std::string body,
@@ -32,7 +32,7 @@ class FakeHttpClient final : public HttpClient {
 
   Result<HttpResponse> Send(const HttpRequest& request, Deadline deadline) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       requests_.push_back(request);
       if (!answers_.empty()) {
         Result<HttpResponse> answer = std::move(answers_.front());
@@ -45,15 +45,15 @@ class FakeHttpClient final : public HttpClient {
   }
 
   std::vector<HttpRequest> requests() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return requests_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  Handler otherwise_;
-  std::deque<Result<HttpResponse>> answers_;
-  std::vector<HttpRequest> requests_;
+  const Handler otherwise_;
+  mutable Mutex mutex_;
+  std::deque<Result<HttpResponse>> answers_ COPPICE_GUARDED_BY(mutex_);
+  std::vector<HttpRequest> requests_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::net

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "net/curl_parts.h"
 
@@ -100,7 +100,7 @@ class CurlClient final : public HttpClient {
   // A handle that was used last has the freshest connection, hence a stack.
   CURL* Take() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!idle_.empty()) {
         CURL* handle = idle_.back();
         idle_.pop_back();
@@ -113,7 +113,7 @@ class CurlClient final : public HttpClient {
   void Return(CURL* handle) {
     curl_easy_reset(handle);  // keeps connections, DNS and TLS sessions
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (idle_.size() < options_.max_idle_connections) {
         idle_.push_back(handle);
         return;
@@ -173,8 +173,8 @@ class CurlClient final : public HttpClient {
 
   const HttpClientOptions options_;
   const Clock& clock_;
-  std::mutex mutex_;
-  std::vector<CURL*> idle_;
+  Mutex mutex_;
+  std::vector<CURL*> idle_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace

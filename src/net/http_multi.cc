@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/curl_parts.h"
 #include "net/url.h"
 
@@ -119,7 +119,7 @@ class CurlMulti final : public MultiClient {
     transfer->unacknowledged_timeout = options_.unacknowledged_timeout;
     uint64_t number = 0;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       number = ++last_number_;
       transfer->number = number;
       to_start_.push_back(std::move(transfer));
@@ -130,7 +130,7 @@ class CurlMulti final : public MultiClient {
 
   void Cancel(uint64_t number) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       to_cancel_.push_back(number);
     }
     curl_multi_wakeup(multi_);
@@ -165,7 +165,7 @@ class CurlMulti final : public MultiClient {
     std::vector<std::unique_ptr<Conversation>> starts;
     std::vector<uint64_t> cancels;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       starts.swap(to_start_);
       cancels.swap(to_cancel_);
     }
@@ -323,10 +323,10 @@ class CurlMulti final : public MultiClient {
   const MultiClientOptions options_;
   CURLM* const multi_;
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;
-  uint64_t last_number_ = 0;
-  std::vector<std::unique_ptr<Conversation>> to_start_;
-  std::vector<uint64_t> to_cancel_;
+  Mutex mutex_;
+  uint64_t last_number_ COPPICE_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<Conversation>> to_start_ COPPICE_GUARDED_BY(mutex_);
+  std::vector<uint64_t> to_cancel_ COPPICE_GUARDED_BY(mutex_);
   std::map<uint64_t, std::unique_ptr<Conversation>> transfers_;  // the thread's own
   std::thread thread_;
 };

@@ -4,11 +4,15 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/v6_only.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <thread>
 
 #include "base/check.h"
+#include "base/file_signature.h"
 #include "net/http_session.h"
 
 namespace coppice::net {
@@ -46,6 +50,10 @@ struct HttpServer::State {
       : shared(std::move(options), std::move(handler)), acceptor(shared.io) {}
 
   Status LoadTls();
+  Status CheckTls() const;
+  Result<std::shared_ptr<asio::ssl::context>> ReadTls() const;
+  std::string TlsSignature() const;
+  void LookAtTls();
   Status Listen();
   void Start();
   asio::awaitable<void> Accept();
@@ -53,7 +61,8 @@ struct HttpServer::State {
   void BeginStop();
   void Stop();
 
-  std::optional<asio::ssl::context> tls;  // outlives the connections
+  std::shared_ptr<asio::ssl::context> tls;  // null: plain; each connection holds on to its own
+  std::string tls_signature;                // of the files as they were last tried
   Shared shared;
   tcp::acceptor acceptor;
   uint16_t port = 0;
@@ -61,7 +70,7 @@ struct HttpServer::State {
   std::thread thread;
 };
 
-Status HttpServer::State::LoadTls() {
+Status HttpServer::State::CheckTls() const {
   const HttpServerOptions& options = shared.options;
   if (options.tls_cert_file.empty() != options.tls_key_file.empty()) {
     return InvalidArgument("TLS needs both a certificate file and a key file");
@@ -69,25 +78,67 @@ Status HttpServer::State::LoadTls() {
   if (options.tls_cert_file.empty() && !options.tls_client_ca_file.empty())
     return InvalidArgument(
         "certificates are asked for over TLS only: a certificate file is missing");
-  if (options.tls_cert_file.empty()) return Status::Ok();
-  tls.emplace(asio::ssl::context::tls_server);
-  if (SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_3_VERSION) != 1) {
+  return Status::Ok();
+}
+
+Result<std::shared_ptr<asio::ssl::context>> HttpServer::State::ReadTls() const {
+  const HttpServerOptions& options = shared.options;
+  // The TLS library says "no start line" of a file that is not there.
+  for (const std::string& file :
+       {options.tls_cert_file, options.tls_key_file, options.tls_client_ca_file}) {
+    if (!file.empty() && !std::ifstream(file))
+      return NotFound(file + " cannot be read: " + std::strerror(errno));
+  }
+  auto made = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  if (SSL_CTX_set_min_proto_version(made->native_handle(), TLS1_3_VERSION) != 1) {
     return Internal("the TLS library knows no TLS 1.3");
   }
   error_code problem;
-  tls->use_certificate_chain_file(options.tls_cert_file, problem);
+  made->use_certificate_chain_file(options.tls_cert_file, problem);
   if (problem) return FromSystem("reading certificate " + options.tls_cert_file, problem);
-  tls->use_private_key_file(options.tls_key_file, asio::ssl::context::pem, problem);
+  made->use_private_key_file(options.tls_key_file, asio::ssl::context::pem, problem);
   if (problem) return FromSystem("reading key " + options.tls_key_file, problem);
-  if (options.tls_client_ca_file.empty()) return Status::Ok();
-  tls->load_verify_file(options.tls_client_ca_file, problem);
+  if (options.tls_client_ca_file.empty()) return made;
+  made->load_verify_file(options.tls_client_ca_file, problem);
   if (problem) return FromSystem("reading authorities " + options.tls_client_ca_file, problem);
   // Without it a client that resumes its session is refused.
-  SSL_CTX_set_session_id_context(tls->native_handle(),
+  SSL_CTX_set_session_id_context(made->native_handle(),
                                  reinterpret_cast<const unsigned char*>("coppice"), 7);
-  tls->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, problem);
+  made->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, problem);
   if (problem) return FromSystem("asking for certificates", problem);
+  return made;
+}
+
+std::string HttpServer::State::TlsSignature() const {
+  const HttpServerOptions& options = shared.options;
+  return FileSignature({options.tls_cert_file, options.tls_key_file, options.tls_client_ca_file});
+}
+
+Status HttpServer::State::LoadTls() {
+  TRY(CheckTls());
+  if (shared.options.tls_cert_file.empty()) return Status::Ok();
+  tls_signature = TlsSignature();
+  tls = TRY(ReadTls());
   return Status::Ok();
+}
+
+// With each connection: a certificate that is renewed is taken into use without a restart. Those
+// that are open keep theirs.
+void HttpServer::State::LookAtTls() {
+  std::string signature = TlsSignature();
+  if (signature == tls_signature) return;
+  // Remembered before reading: a write that is still going on changes it again.
+  tls_signature = std::move(signature);
+  auto read = ReadTls();
+  const std::string& file = shared.options.tls_cert_file;
+  if (!read.ok()) {
+    shared.options.log.Error(
+        "certificates changed on disk and cannot be used, the old ones stay in use",
+        {{"file", file}, {"error", read.status()}});
+    return;
+  }
+  tls = *std::move(read);
+  shared.options.log.Info("certificates read again", {{"file", file}});
 }
 
 Status HttpServer::State::Listen() {
@@ -145,6 +196,7 @@ asio::awaitable<void> HttpServer::State::Accept() {
     const std::string peer = socket.remote_endpoint(ignored).address().to_string();
     std::unique_ptr<Wire> wire;
     if (tls) {
+      LookAtTls();
       wire = std::make_unique<TlsWire>(std::move(socket), *tls);
     } else {
       wire = std::make_unique<PlainWire>(std::move(socket));

@@ -82,7 +82,8 @@ struct HttpServerOptions {
   Duration write_timeout = std::chrono::seconds(30);
   Duration idle_timeout = std::chrono::seconds(60);  // between two requests of a connection
   Duration stop_grace = std::chrono::seconds(5);     // for requests in flight when stopping
-  // Both set: TLS, at least 1.3. PEM files, read once.
+  // Both set: TLS, at least 1.3. PEM files, read again when they have changed; what cannot be used
+  // then leaves the old ones in use.
   std::string tls_cert_file;
   std::string tls_key_file;
   // Set: only who has a certificate of one of these authorities gets in (mutual TLS). PEM.

@@ -47,6 +47,15 @@ TEST_F(HttpServerTest, HandsTheRequestOverAndTheAnswerBack) {
   EXPECT_EQ(seen.peer, "127.0.0.1");
 }
 
+TEST_F(HttpServerTest, AnAnswerDoesNotWaitForTheRestOfTheNextRequest) {
+  Start(Hello);
+  RawClient client(server_->port());
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHo");
+  EXPECT_THAT(client.ReadUntil("hello\n"), HasSubstr("200 OK"));
+  client.Send("st: h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(client.ReadAll(), HasSubstr("hello\n"));
+}
+
 TEST_F(HttpServerTest, KeepsTheConnectionAndTakesPipelinedRequests) {
   int calls = 0;
   Start([&](const ServerRequest&) {

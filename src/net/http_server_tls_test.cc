@@ -11,7 +11,10 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <mutex>
 
+#include "base/fake_clock.h"
 #include "net/http_server.h"
 #include "test/support/must.h"
 
@@ -56,7 +59,7 @@ class HttpServerTlsTest : public testing::Test {
   }
 
   // The answer, or "" when no connection came about. `version` 0: the newest.
-  static std::string Get(uint16_t port, int version) {
+  std::string Get(uint16_t port, int version) {
     SSL_CTX* context = SSL_CTX_new(TLS_client_method());
     SSL_CTX_set_max_proto_version(context, version);
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -69,6 +72,12 @@ class HttpServerTlsTest : public testing::Test {
     SSL_set_fd(ssl, socket);
     std::string answer;
     if (SSL_connect(ssl) == 1) {
+      X509* certificate = SSL_get1_peer_certificate(ssl);
+      unsigned char digest[EVP_MAX_MD_SIZE];
+      unsigned size = 0;
+      X509_digest(certificate, EVP_sha256(), digest, &size);
+      shown_.assign(reinterpret_cast<const char*>(digest), size);
+      X509_free(certificate);
       constexpr std::string_view kRequest =
           "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
       SSL_write(ssl, kRequest.data(), static_cast<int>(kRequest.size()));
@@ -85,6 +94,7 @@ class HttpServerTlsTest : public testing::Test {
   }
 
   std::filesystem::path folder_;
+  std::string shown_;  // the digest of the certificate that the last answer came with
 };
 
 ServerResponse HelloByTls(const ServerRequest&) { return {.body = "hello\n"}; }
@@ -95,6 +105,43 @@ TEST_F(HttpServerTlsTest, ServesTls13AndNothingOlder) {
   EXPECT_THAT(Get(server->port(), 0), EndsWith("\r\n\r\nhello\n"));
   EXPECT_THAT(Get(server->port(), TLS1_3_VERSION), EndsWith("\r\n\r\nhello\n"));
   EXPECT_EQ(Get(server->port(), TLS1_2_VERSION), "");
+}
+
+TEST_F(HttpServerTlsTest, ARenewedCertificateIsShownToTheNextConnection) {
+  const auto server =
+      MUST(HttpServer::Create({.tls_cert_file = cert(), .tls_key_file = key()}, HelloByTls));
+  Get(server->port(), 0);
+  const std::string first = shown_;
+  ASSERT_NE(first, "");
+  WriteSelfSigned();
+  EXPECT_THAT(Get(server->port(), 0), EndsWith("\r\n\r\nhello\n"));
+  EXPECT_NE(shown_, first);
+}
+
+TEST_F(HttpServerTlsTest, ABrokenRenewalLeavesTheOldCertificateInUseAndIsSaidOnce) {
+  FakeClock clock;
+  std::string lines;
+  std::mutex mutex;
+  const Log log(
+      clock,
+      [&](std::string_view line) {
+        const std::lock_guard lock(mutex);
+        lines += line;
+      },
+      LogFormat::kText);
+  const auto server = MUST(
+      HttpServer::Create({.tls_cert_file = cert(), .tls_key_file = key(), .log = log}, HelloByTls));
+  Get(server->port(), 0);
+  const std::string first = shown_;
+  std::ofstream(key()) << "half a k";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(Get(server->port(), 0), EndsWith("\r\n\r\nhello\n"));
+    EXPECT_EQ(shown_, first);
+  }
+  const std::lock_guard lock(mutex);
+  const size_t at = lines.find("the old ones stay in use");
+  ASSERT_NE(at, std::string::npos) << lines;
+  EXPECT_EQ(lines.find("the old ones stay in use", at + 1), std::string::npos) << lines;
 }
 
 TEST_F(HttpServerTlsTest, RefusesAKeyThatDoesNotFit) {

@@ -141,11 +141,15 @@ class Session final : public std::enable_shared_from_this<Session> {
     if (!co_await self->wire_->Handshake()) co_return;
     bool first = true;
     while (co_await self->ServeOne(first)) first = false;
+    co_await self->SendGathered();
     co_await self->Finish();
   }
 
  private:
-  void Limit(Duration time) { wire_->tcp().expires_after(time); }
+  void Limit(Duration time) {
+    limit_ = time;
+    wire_->tcp().expires_after(time);
+  }
 
   // What this connection holds now; whether all of them together may. More than before is not taken
   // when they may not.
@@ -159,9 +163,10 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   // Reads a request and answers it; whether another may follow.
   asio::awaitable<bool> ServeOne(bool first) {
-    Hold(unread_.size());                   // what came before has been answered
-    if (shared_.stopping) co_return false;  // since the last answer was decided on
+    Hold(unread_.size() + gathered_.size());  // what came before has been answered
+    if (shared_.stopping) co_return false;    // since the last answer was decided on
     if (unread_.empty()) {
+      if (!co_await SendGathered()) co_return false;  // or who closes idle ones takes it along
       idle_ = true;
       idle_since_ = std::chrono::steady_clock::now();
       // A fresh connection that says nothing gets no more time than one that dawdles.
@@ -186,13 +191,27 @@ class Session final : public std::enable_shared_from_this<Session> {
     co_return co_await Answer(*request, parser.get());
   }
 
+  // Whoever sent several requests at once gets their answers at once: nothing is kept back while we
+  // wait for more. Whose bytes fill the space has more room at the next read.
   asio::awaitable<error_code> ReadMore() {
-    std::array<char, 4 << 10> space;
-    const size_t length = co_await wire_->Read(asio::buffer(space));
+    if (!co_await SendGathered()) co_return asio::error::eof;
+    const auto space = std::make_unique_for_overwrite<char[]>(room_);
+    const size_t length = co_await wire_->Read(asio::buffer(space.get(), room_));
     if (length == 0) co_return asio::error::eof;
     if (!Hold(held_ + length)) co_return asio::error::no_buffer_space;
-    unread_.append(space.data(), length);
+    unread_.append(space.get(), length);
+    room_ = length == room_ ? kMostRoom : kLeastRoom;
     co_return error_code();
+  }
+
+  asio::awaitable<bool> SendGathered() {
+    if (gathered_.empty()) co_return true;
+    const std::string bytes = std::exchange(gathered_, {});
+    const Duration limit = limit_;
+    Limit(shared_.options.write_timeout);
+    const bool sent = co_await wire_->Write(bytes);
+    Limit(limit);
+    co_return sent;
   }
 
   asio::awaitable<error_code> ReadHeader(Parser& parser) {
@@ -206,9 +225,9 @@ class Session final : public std::enable_shared_from_this<Session> {
   }
 
   asio::awaitable<error_code> ReadBody(Parser& parser) {
-    if (!parser.is_done() && beast::iequals(parser.get()[http::field::expect], "100-continue") &&
-        !co_await wire_->Write("HTTP/1.1 100 Continue\r\n\r\n")) {
-      co_return asio::error::eof;
+    if (!parser.is_done() && beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+      gathered_ += "HTTP/1.1 100 Continue\r\n\r\n";
+      if (!co_await SendGathered()) co_return asio::error::eof;
     }
     parser.eager(true);
     while (!parser.is_done()) {
@@ -261,8 +280,10 @@ class Session final : public std::enable_shared_from_this<Session> {
       bytes = FormatHead({.status = 503}, {.keep_alive = false, .content_length = 0});
       framing.keep_alive = false;
     }
-    Limit(shared_.options.write_timeout);
-    const bool sent = co_await wire_->Write(bytes);
+    gathered_ = gathered_.empty() ? std::move(bytes) : gathered_ + bytes;
+    const bool another = framing.keep_alive && !unread_.empty();
+    if (another && gathered_.size() < kMostGathered) co_return true;
+    const bool sent = co_await SendGathered();
     co_return sent&& framing.keep_alive;
   }
 
@@ -279,8 +300,9 @@ class Session final : public std::enable_shared_from_this<Session> {
   asio::awaitable<void> SendStream(const ServerResponse& response, Framing framing, bool head) {
     framing.keep_alive = false;
     const std::string bytes = FormatHead(response, framing);
-    Limit(shared_.options.write_timeout);
-    if (!co_await wire_->Write(bytes) || head) co_return;
+    gathered_ += bytes;
+    const bool sent = co_await SendGathered();
+    if (!sent || head) co_return;
     queue_ = std::make_shared<StreamQueue>(shared_.options.max_stream_backlog, Waker());
     ++shared_.streams;
     if (shared_.stopping) queue_->Close();
@@ -354,10 +376,17 @@ class Session final : public std::enable_shared_from_this<Session> {
     }
   }
 
+  static constexpr size_t kLeastRoom = 4 << 10;
+  static constexpr size_t kMostRoom = 64 << 10;
+  static constexpr size_t kMostGathered = 64 << 10;
+
   Shared& shared_;
   const std::unique_ptr<Wire> wire_;
   const std::string peer_;
-  std::string unread_;  // received and not yet parsed
+  std::string unread_;        // received and not yet parsed
+  std::string gathered_;      // answers that have not been sent: more requests are there already
+  size_t room_ = kLeastRoom;  // of the next read
+  Duration limit_{};          // for what is under way
   std::shared_ptr<StreamQueue> queue_;
   asio::steady_timer ready_;  // cancelled when the queue has something
   size_t held_ = 0;           // of all that the server may hold

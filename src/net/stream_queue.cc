@@ -5,7 +5,7 @@
 namespace coppice::net {
 
 bool StreamQueue::Write(std::string_view text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (broken_ || closing_) return false;
   if (pending_.size() + text.size() > max_backlog_) {
     broken_ = true;  // a gap in the stream would be worse than its end: the reader connects again
@@ -17,34 +17,34 @@ bool StreamQueue::Write(std::string_view text) {
 }
 
 void StreamQueue::Close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closing_ = true;
   if (wake_) wake_();
 }
 
 void StreamQueue::WriteFrom(std::function<void(std::string&)> more) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (broken_ || closing_) return;
   more_ = std::move(more);
   if (wake_) wake_();
 }
 
 void StreamQueue::GiveUp() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   broken_ = true;
   if (wake_) wake_();
 }
 
 void StreamQueue::Detach() {
   std::function<void(std::string&)> done;  // may be much: not destroyed under the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   broken_ = true;
   wake_ = nullptr;
   done.swap(more_);
 }
 
 StreamQueue::Next StreamQueue::Take(std::string& text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (broken_) return Next::kBroken;
   if (!pending_.empty()) {
     text = std::exchange(pending_, {});

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "net/http_server.h"
 
 namespace coppice::net {
@@ -32,12 +32,13 @@ class StreamQueue final : public ServerStream {
 
  private:
   const size_t max_backlog_;
-  std::mutex mutex_;
-  std::function<void()> wake_;
-  std::string pending_;
-  std::function<void(std::string&)> more_;  // asked for what comes behind pending_
-  bool closing_ = false;                    // after what is pending
-  bool broken_ = false;                     // at once
+  Mutex mutex_;
+  std::function<void()> wake_ COPPICE_GUARDED_BY(mutex_);
+  std::string pending_ COPPICE_GUARDED_BY(mutex_);
+  std::function<void(std::string&)> more_
+      COPPICE_GUARDED_BY(mutex_);                    // asked for what comes behind pending_
+  bool closing_ COPPICE_GUARDED_BY(mutex_) = false;  // after what is pending
+  bool broken_ COPPICE_GUARDED_BY(mutex_) = false;   // at once
 };
 
 }  // namespace coppice::net
