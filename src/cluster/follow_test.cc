@@ -193,31 +193,5 @@ TEST(FollowTest, ConvergesUnderAnyHistory) {
             SnapshotInspector::Nodes(leader.snapshot()));
 }
 
-TEST(SnapshotCopyTest, IsTheSameAndNeitherHearsOfTheOther) {
-  World world;
-  for (const char* name : {"n", "m"}) world.UpsertNode(FollowedNode(name));
-  for (int i = 0; i < 30; ++i)
-    world.UpsertPod(FollowedPod("p" + std::to_string(i), i % 3 == 0 ? "" : i % 3 == 1 ? "n" : "m"));
-  Snapshot& original = world.snapshot();
-  const std::string before = SnapshotInspector::Nodes(original);
-  const auto copy = original.Copy();
-  EXPECT_EQ(SnapshotInspector::Nodes(*copy), before);
-  // Both intern shapes that the other has not seen, into what they share.
-  const PodIndex planned = copy->AddPod(*FollowedPod("x", "", 7), copy->FindNode("n"));
-  world.UpsertPod(FollowedPod("y", "m", 9));
-  const PodIndex late = copy->AddPod(*FollowedPod("z", "", 9), copy->FindNode("m"));
-  EXPECT_EQ(copy->resources().free(kCpuColumn)[copy->FindNode("m")], 4'000 - 10 * 100 - 109);
-  EXPECT_EQ(original.resources().free(kCpuColumn)[original.FindNode("m")], 4'000 - 10 * 100 - 109);
-  original.Renumber();  // what one forgets the other still has
-  EXPECT_EQ(copy->spec(planned).priority, 7);
-  copy->RemovePod(planned);
-  copy->RemovePod(late);
-  world.DeletePod("", "y");
-  EXPECT_EQ(SnapshotInspector::Nodes(*copy), before);
-  EXPECT_EQ(SnapshotInspector::Nodes(original), before);
-  EXPECT_EQ(SnapshotInspector::WrongCounts(*copy), "");
-  EXPECT_EQ(SnapshotInspector::WrongCounts(original), "");
-}
-
 }  // namespace
 }  // namespace coppice::cluster

@@ -25,6 +25,21 @@ bool Matters(const model::Volume& volume) {
 
 }  // namespace
 
+Marks Together(const Marks& one, const Marks& other) {
+  Marks both = one;
+  if (both.eviction_annotations && other.eviction_annotations) {
+    both.eviction_annotations->insert(both.eviction_annotations->end(),
+                                      other.eviction_annotations->begin(),
+                                      other.eviction_annotations->end());
+  } else {
+    both.eviction_annotations = std::nullopt;
+  }
+  // A time that one of them reads off a taint is a time for all.
+  both.timed_taints.insert(both.timed_taints.end(), other.timed_taints.begin(),
+                           other.timed_taints.end());
+  return both;
+}
+
 Interner::Interner(Marks marks) : marks_(std::move(marks)) { volume_sets_.emplace_back(); }
 
 bool Interner::IsTimed(std::string_view taint) const {

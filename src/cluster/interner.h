@@ -53,6 +53,10 @@ struct Marks {
   std::vector<std::string> timed_taints;
 };
 
+// Of engines that read one snapshot: what tells pods apart for one of them does so for all. An engine
+// that reads neither hands in empty ones.
+Marks Together(const Marks& one, const Marks& other);
+
 class Interner {
  public:
   explicit Interner(Marks marks = {});

@@ -118,5 +118,16 @@ TEST(InternerTest, AnnotationsThatAnyEngineNamesTellPodsApart) {
   EXPECT_TRUE(differs({}, "anything"));
 }
 
+TEST(InternerTest, EnginesTogetherReadWhatEachOfThemReads) {
+  const Marks one{.eviction_annotations = {{"a/"}}, .timed_taints = {"t"}};
+  const Marks other{.eviction_annotations = {{"b/"}}, .timed_taints = {}};
+  const Marks both = Together(one, other);
+  EXPECT_EQ(both.eviction_annotations, (std::vector<std::string>{"a/", "b/"}));
+  EXPECT_EQ(both.timed_taints, std::vector<std::string>{"t"});
+  // Who has not said what it reads may read all of them.
+  EXPECT_FALSE(Together(one, {}).eviction_annotations);
+  EXPECT_FALSE(Together({}, one).eviction_annotations);
+}
+
 }  // namespace
 }  // namespace coppice::cluster

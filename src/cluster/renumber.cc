@@ -67,7 +67,6 @@ void Interner::Keep(KeptIds& ids) {
 
 void Snapshot::Renumber() {
   CHECK(marks_.empty());  // a revert would bring back what has the old ids
-  if (interner_.use_count() > 1) interner_ = std::make_shared<Interner>(*interner_);
   KeptIds ids = interner_->NoneKept();
   const auto mark = [](std::vector<uint32_t>& of, uint32_t id) { of[id] = id; };
   for (PodIndex pod = 0; pod < pod_bound(); ++pod) {

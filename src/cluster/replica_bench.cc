@@ -1,8 +1,8 @@
-// What a snapshot of one's own costs, in time and memory: a World that follows another, and a copy.
+// What a snapshot of one's own costs, in time and memory: a World that follows another.
 //
 // 5,000 nodes with 150,000 pods and 50,000 with 500,000; pods of 30 to a controller, half of them
 // with a label of their own, as StatefulSets and Jobs make them. `MB` is what the process has more
-// while one exists: the objects are shared, and a copy shares what is interned, too.
+// while one exists: the objects are shared.
 
 #include <benchmark/benchmark.h>
 #include <malloc.h>
@@ -91,20 +91,6 @@ void BM_Follow(benchmark::State& state) {
   state.counters["MB"] = with - before;
 }
 
-void BM_Copy(benchmark::State& state) {
-  World& world = TheCluster(state);
-  const double before = ResidentMb();
-  double with = 0;
-  for (auto _ : state) {
-    auto copy = world.snapshot().Copy();
-    state.PauseTiming();
-    with = ResidentMb();
-    copy = nullptr;
-    state.ResumeTiming();
-  }
-  state.counters["MB"] = with - before;
-}
-
 // Updates of pods all over the cluster, as a watch brings them; with so many Worlds that follow.
 void Change(benchmark::State& state, int replicas) {
   World& leader = TheCluster(state);
@@ -141,8 +127,6 @@ const bool kRegistered = [] {
   for (const auto& [nodes, pods] :
        std::vector<std::pair<int64_t, int64_t>>{{5'000, 150'000}, {50'000, 500'000}}) {
     Sizes(benchmark::RegisterBenchmark("Follow", BM_Follow)->Unit(benchmark::kMillisecond), nodes,
-          pods);
-    Sizes(benchmark::RegisterBenchmark("Copy", BM_Copy)->Unit(benchmark::kMillisecond), nodes,
           pods);
     Sizes(benchmark::RegisterBenchmark("Change alone", BM_Change_Alone), nodes, pods);
     Sizes(benchmark::RegisterBenchmark("Change, one follows", BM_Change_WithAReplica), nodes, pods);

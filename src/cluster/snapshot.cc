@@ -32,7 +32,7 @@ void ScopedFork::Commit() {
 Snapshot::Snapshot() : Snapshot(NoFacts()) {}
 Snapshot::Snapshot(const Facts& facts, Marks marks)
     : facts_(facts),
-      interner_(std::make_shared<Interner>(std::move(marks))),
+      interner_(std::make_unique<Interner>(std::move(marks))),
       counters_(std::make_unique<Counters>(*this)) {}
 Snapshot::~Snapshot() = default;
 

@@ -70,12 +70,6 @@ class Snapshot {
 
   const Facts& facts() const { return facts_; }
 
-  // The same nodes, pods and imaginations at this moment, to try things on for longer than this one
-  // may stand still. Indexes are the same; it has no fork and hears of no change. Interned shapes
-  // and objects are shared, and so are the facts, as they are when asked; counters are built when
-  // asked for. O(pods).
-  std::unique_ptr<Snapshot> Copy() const;
-
   // ---- Nodes.
 
   // Last in the visiting order. AlreadyExists if a live node has the name. O(labels + live
@@ -330,7 +324,7 @@ class Snapshot {
   static constexpr size_t kFewShapes = 256;
 
   const Facts& facts_;
-  std::shared_ptr<Interner> interner_;  // with copies, until one of them is renumbered
+  std::unique_ptr<Interner> interner_;
   ResourceColumns resources_;
   std::unique_ptr<Counters> counters_;
 

@@ -57,6 +57,11 @@ PodView Snapshot::pod(PodIndex index) const {
           .owner = identity.owner == kNone ? nullptr : &interner_->owner(identity.owner)};
 }
 
+void Snapshot::LearnSpecs() {
+  for (SpecId spec = resources_.spec_count(); spec < interner_->spec_count(); ++spec)
+    resources_.LearnSpec(interner_->spec(spec));
+}
+
 Snapshot::PodState Snapshot::Interned(const model::Pod& object, const PodIds& ids) {
   PodState state{.spec = ids.spec,
                  .labels = ids.labels,

@@ -65,6 +65,8 @@ class World {
   Snapshot& snapshot() { return snapshot_; }
   const Snapshot& snapshot() const { return snapshot_; }
   const Facts& facts() const { return facts_; }
+  // False: there may be pods that the snapshot does not know.
+  bool counts_all() const { return !options_.counts; }
 
   // Which engine is taking which node down. One for this World and all that follow it.
   HeldNodes& held_nodes() { return *held_nodes_; }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -40,6 +41,8 @@ Result<std::unique_ptr<PortForward>> PortForward::Start(const std::vector<std::s
   }
   std::unique_ptr<PortForward> forward(new PortForward(child, ends[0]));
   TRY(forward->WaitForPort());
+  if (pipe2(forward->stop_, O_CLOEXEC) != 0) return Unavailable(std::strerror(errno));
+  forward->reader_ = std::thread([reader = forward.get()] { reader->Drain(); });
   return forward;
 }
 
@@ -62,10 +65,28 @@ Status PortForward::WaitForPort() {
   return Status::Ok();
 }
 
+// Not until the end of the pipe alone: a child of kubectl's might hold it open.
+void PortForward::Drain() const {
+  pollfd ends[] = {{.fd = output_, .events = POLLIN, .revents = 0},
+                   {.fd = stop_[0], .events = POLLIN, .revents = 0}};
+  char buffer[4096];
+  for (;;) {
+    if (poll(ends, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    if (ends[1].revents != 0) return;
+    if (ends[0].revents != 0 && read(output_, buffer, sizeof(buffer)) <= 0) return;
+  }
+}
+
 PortForward::~PortForward() {
   kill(child_, SIGTERM);
   int status = 0;
   waitpid(child_, &status, 0);
+  if (stop_[1] >= 0) close(stop_[1]);
+  if (reader_.joinable()) reader_.join();
+  if (stop_[0] >= 0) close(stop_[0]);
   close(output_);
 }
 

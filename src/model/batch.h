@@ -1,5 +1,6 @@
-// What a batch scheduler goes by: groups of pods that start together, queues, quotas. PodGroup and
-// Queue are custom resources, so they come as JSON only. Conventions: meta.h.
+// What a batch scheduler goes by: groups of pods that start together, queues, quotas, how nodes lie in
+// the network. PodGroup, Queue and HyperNode are custom resources, so they come as JSON only.
+// Conventions: meta.h.
 
 #pragma once
 
@@ -36,7 +37,7 @@ struct PodGroupSpec {
   FlatMap<int32_t> min_task_member;  // by role
   std::string queue;
   std::string priority_class_name;
-  ResourceList min_resources;  // empty: no admission control
+  std::optional<ResourceList> min_resources;  // none: no admission control
   std::optional<NetworkTopology> network_topology;
   std::vector<SubGroupPolicy> sub_group_policy;
   friend bool operator==(const PodGroupSpec&, const PodGroupSpec&) = default;
@@ -132,6 +133,44 @@ struct Queue {
   friend bool operator==(const Queue&, const Queue&) = default;
 };
 
+// A stretch of the network (topology.volcano.sh): nodes and smaller stretches that are close to each
+// other. The lower the tier, the closer.
+struct HyperNodeName {
+  std::string name;
+  friend bool operator==(const HyperNodeName&, const HyperNodeName&) = default;
+};
+
+struct HyperNodePattern {
+  std::string pattern;  // RE2's syntax, found anywhere in a node's name
+  friend bool operator==(const HyperNodePattern&, const HyperNodePattern&) = default;
+};
+
+struct HyperNodeSelector {  // one of them
+  std::optional<HyperNodeName> exact_match;
+  std::optional<HyperNodePattern> regex_match;
+  std::optional<LabelSelector> label_match;
+  friend bool operator==(const HyperNodeSelector&, const HyperNodeSelector&) = default;
+};
+
+struct HyperNodeMember {
+  std::string type;  // Node, HyperNode; the latter by exact_match only
+  HyperNodeSelector selector;
+  friend bool operator==(const HyperNodeMember&, const HyperNodeMember&) = default;
+};
+
+struct HyperNodeSpec {
+  int64_t tier = 0;
+  std::string tier_name;
+  std::vector<HyperNodeMember> members;
+  friend bool operator==(const HyperNodeSpec&, const HyperNodeSpec&) = default;
+};
+
+struct HyperNode {  // its status is its controller's business
+  ObjectMeta metadata;
+  HyperNodeSpec spec;
+  friend bool operator==(const HyperNode&, const HyperNode&) = default;
+};
+
 struct ResourceQuotaSpec {
   ResourceList hard;
   std::vector<std::string> scopes;
@@ -158,5 +197,8 @@ template <>
 inline constexpr Kind kKind<Queue> = {"scheduling.volcano.sh/v1beta1", "Queue", "queues", false};
 template <>
 inline constexpr Kind kKind<ResourceQuota> = {"v1", "ResourceQuota", "resourcequotas"};
+template <>
+inline constexpr Kind kKind<HyperNode> = {"topology.volcano.sh/v1alpha1", "HyperNode", "hypernodes",
+                                          false};
 
 }  // namespace coppice::model

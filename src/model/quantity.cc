@@ -120,7 +120,8 @@ Result<Quantity> Quantity::Parse(std::string_view text) {
       if (number != 0 && DigitsBeforePoint(parts, exponent_of_ten) > kMaxExponent)
         return Absurd(parts.negative, suffix.format);
       Quantity result(parts.negative ? -product : product, scale, suffix.format);
-      if (KeepsItsText(parts, number, scale, binary) && result.Canonical() != text) {
+      result.keeps_text_ = text == "0" || KeepsItsText(parts, number, scale, binary);
+      if (result.keeps_text_ && result.Canonical() != text) {
         result.rest_ = std::make_shared<const Rest>(Rest{.big = {}, .text = std::string(text)});
       }
       return result;
@@ -222,6 +223,7 @@ void Quantity::Add(const Quantity& other) {
   if (IsZero()) format_ = addend.format_;
   if (!is_big_) {
     rest_.reset();
+    keeps_text_ = false;
     if (!addend.is_big_ && AddSmall(addend.value_, addend.scale_)) return;
   }
   BigDecimal sum = AsBig();

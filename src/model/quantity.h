@@ -53,6 +53,13 @@ class Quantity {
   bool is_big() const { return is_big_; }
   void ToBig();
 
+  // How it is written down: the digits that were read and the power of ten beside them, both 0 for
+  // a big one, and whether upstream has kept the text that ToString() answers beside them. It does
+  // only if it can tell at a glance that the text is canonical.
+  int64_t unscaled() const { return value_; }
+  int32_t scale() const { return scale_; }
+  bool keeps_text() const { return keeps_text_; }
+
   std::string ToString() const;  // what upstream prints: right after parsing often the input itself
   std::string Canonical() const;  // the canonical form
 
@@ -74,6 +81,7 @@ class Quantity {
   int32_t scale_ = 0;  // the amount is value_ * 10^scale_, unless it is big
   Format format_ = Format::kDecimalSI;
   bool is_big_ = false;
+  bool keeps_text_ = false;
   std::shared_ptr<const Rest> rest_;  // null for most
 };
 

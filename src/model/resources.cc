@@ -18,6 +18,7 @@ constexpr int64_t kDefaultMemoryBytes = int64_t{200} << 20;
 struct Options {
   bool use_status = false;                 // in-place resize: the pod is on a node
   const ResourceList* defaults = nullptr;  // for what a container does not ask for
+  bool containers_only = false;
 };
 
 void AddAll(ResourceList& sum, const ResourceList& more) {
@@ -128,7 +129,7 @@ ResourceList Requests(const Pod& pod, const Options& options) {
   ResourceList sum = Aggregate(pod, [&](const Container& container, bool resizable) {
     return RequestsOf(pod, container, resizable, options);
   });
-  if (pod.spec.resources && HasPodLevel(pod.spec.resources->requests)) {
+  if (!options.containers_only && pod.spec.resources && HasPodLevel(pod.spec.resources->requests)) {
     const ResourceList& spec = pod.spec.resources->requests;
     ResourceList effective;
     const bool resized = options.use_status && pod.status.resources;
@@ -246,6 +247,15 @@ NonZeroRequests ScoringRequests(const Pod& pod) {
     defaults[kMemory] = Quantity::FromUnits(kDefaultMemoryBytes);
   const PodRequests amounts =
       ToRequests(Requests(pod, {.use_status = true, .defaults = &defaults}));
+  return {.cpu_millis = amounts.cpu_millis, .memory_bytes = amounts.memory_bytes};
+}
+
+NonZeroRequests IncomingScoringRequests(const Pod& pod) {
+  ResourceList defaults;
+  defaults[kCpu] = Quantity::FromMillis(kDefaultCpuMillis);
+  defaults[kMemory] = Quantity::FromUnits(kDefaultMemoryBytes);
+  const PodRequests amounts =
+      ToRequests(Requests(pod, {.defaults = &defaults, .containers_only = true}));
   return {.cpu_millis = amounts.cpu_millis, .memory_bytes = amounts.memory_bytes};
 }
 

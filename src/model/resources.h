@@ -68,6 +68,9 @@ struct NonZeroRequests {
   friend bool operator==(const NonZeroRequests&, const NonZeroRequests&) = default;
 };
 NonZeroRequests ScoringRequests(const Pod& pod);
+// The same of a pod that has no node yet. What is asked for at the level of the pod does not count
+// then: kube-scheduler forgets to tell its scorer of used resources about that level.
+NonZeroRequests IncomingScoringRequests(const Pod& pod);
 
 std::string_view QosClass(
     const Pod& pod);  // Guaranteed, Burstable, BestEffort: computed, not from the status

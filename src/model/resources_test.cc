@@ -108,6 +108,16 @@ TEST(ResourcesTest, ScoringCountsContainersWithoutRequests) {
   EXPECT_EQ(ScoringRequests(pod), expected);
 }
 
+TEST(ResourcesTest, ScoringDoesNotCountThePodsLevelBeforeItHasANode) {
+  Pod pod;
+  pod.spec.containers = {Asking("a", List({{"cpu", "1"}}))};
+  pod.spec.resources = ResourceRequirements{.requests = List({{"cpu", "3"}, {"memory", "1Gi"}})};
+  const NonZeroRequests incoming{.cpu_millis = 1000, .memory_bytes = int64_t{200} << 20};
+  const NonZeroRequests placed{.cpu_millis = 3000, .memory_bytes = int64_t{1} << 30};
+  EXPECT_EQ(IncomingScoringRequests(pod), incoming);
+  EXPECT_EQ(ScoringRequests(pod), placed);
+}
+
 TEST(ResourcesTest, NodeAmountsIncludePods) {
   const NodeAmounts amounts = ToNodeAmounts(List({{"cpu", "3920m"}, {"pods", "110"}}));
   EXPECT_EQ(amounts.cpu_millis, 3920);

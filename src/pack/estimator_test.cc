@@ -1,4 +1,4 @@
-// With filters made of lambdas; the whole chain is tried in test/pack.
+// With filters made of lambdas; the whole chain is tried in estimator_random_full_test.
 
 #include "pack/estimator.h"
 

@@ -1,4 +1,4 @@
-// Pod groups and queues are written by users and by other people's controllers.
+// Pod groups, queues and hypernodes are written by users and by other people's controllers.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +24,7 @@ void TryBatchKind(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  coppice::wire::TryBatchKind<coppice::model::HyperNode>(text);
   coppice::wire::TryBatchKind<coppice::model::PodGroup>(text);
   coppice::wire::TryBatchKind<coppice::model::Queue>(text);
   coppice::wire::TryBatchKind<coppice::model::ResourceQuota>(text);

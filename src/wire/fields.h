@@ -163,6 +163,10 @@ inline constexpr bool kIsMap = false;
 template <class T>
 inline constexpr bool kIsMap<model::FlatMap<T>> = true;
 template <class T>
+inline constexpr bool kIsOptionalMap = false;
+template <class T>
+inline constexpr bool kIsOptionalMap<std::optional<model::FlatMap<T>>> = true;
+template <class T>
 inline constexpr bool kIsTime =
     std::is_same_v<T, model::Time> || std::is_same_v<T, model::MicroTime>;
 

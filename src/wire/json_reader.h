@@ -264,8 +264,11 @@ class JsonReader {
       return ReadArray(member);
     } else if constexpr (kIsOptional<V>) {
       if (!member) member.emplace();
-      if constexpr (kIsVector<std::remove_cvref_t<decltype(*member)>>) {
+      using Inner = std::remove_cvref_t<decltype(*member)>;
+      if constexpr (kIsVector<Inner>) {
         return ReadArray(*member);  // an empty list that is not the same as none
+      } else if constexpr (kIsMap<Inner>) {
+        return ReadMap(*member);  // likewise
       } else {
         bool zero_time = false;
         const bool read = ReadValue(*member, &zero_time);

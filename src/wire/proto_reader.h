@@ -195,6 +195,9 @@ class ProtoReader {
     auto& member = owner.*line.member;
     if constexpr (kIsMap<V>) {
       member.Settle(count);
+    } else if constexpr (kIsOptionalMap<V>) {
+      if (member) member->Settle(count);
+      if (count == 0) Clear(member);
     } else if constexpr (kIsVector<V> && !std::is_same_v<V, std::vector<bool>> &&
                          !std::is_same_v<V, std::vector<int64_t>>) {
       member.resize(count);
@@ -231,6 +234,9 @@ class ProtoReader {
       } else {
         return ReadValue(tag, in, slot, 0) || trouble().In(size_t{nth});
       }
+    } else if constexpr (kIsOptionalMap<V>) {
+      if (!member) member.emplace();
+      return ReadEntry(tag, in, Slot(member->raw_entries(), nth));
     } else if constexpr (kIsOptional<V>) {
       if (!member) member.emplace();
       bool empty_time = false;

@@ -146,7 +146,11 @@ class ProtoWriter {
         WriteValue(number, static_cast<const typename V::value_type&>(*it));
       }
     } else if constexpr (kIsOptional<V>) {
-      if (member) WriteValue(number, *member);
+      if constexpr (kIsMap<std::remove_cvref_t<decltype(*member)>>) {
+        if (member) WriteMember(number, *member);  // an empty one is none: protobuf has no other
+      } else {
+        if (member) WriteValue(number, *member);
+      }
     } else {
       WriteValue(number, member);
     }

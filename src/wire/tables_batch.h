@@ -1,5 +1,5 @@
-// Tables of pod groups, queues and quotas. See fields.h. PodGroup and Queue are custom resources:
-// nobody writes them as protobuf, and their numbers only order the lines.
+// Tables of pod groups, queues, quotas and hypernodes. See fields.h. But for ResourceQuota they are
+// custom resources: nobody writes them as protobuf, and their numbers only order the lines.
 #pragma once
 
 #include "model/batch.h"
@@ -160,6 +160,56 @@ struct Fields<model::Queue> {
       Field<1>("metadata", &T::metadata),
       Field<2>("spec", &T::spec),
       Field<3>("status", &T::status),
+  };
+};
+
+template <>
+struct Fields<model::HyperNodeName> {
+  using T = model::HyperNodeName;
+  static constexpr auto kTable = std::tuple{Field<1>("name", &T::name)};
+};
+
+template <>
+struct Fields<model::HyperNodePattern> {
+  using T = model::HyperNodePattern;
+  static constexpr auto kTable = std::tuple{Field<1>("pattern", &T::pattern)};
+};
+
+template <>
+struct Fields<model::HyperNodeSelector> {
+  using T = model::HyperNodeSelector;
+  static constexpr auto kTable = std::tuple{
+      Field<1>("exactMatch", &T::exact_match),
+      Field<2>("regexMatch", &T::regex_match),
+      Field<3>("labelMatch", &T::label_match),
+  };
+};
+
+template <>
+struct Fields<model::HyperNodeMember> {
+  using T = model::HyperNodeMember;
+  static constexpr auto kTable = std::tuple{
+      Field<1>("type", &T::type),
+      Field<2>("selector", &T::selector),
+  };
+};
+
+template <>
+struct Fields<model::HyperNodeSpec> {
+  using T = model::HyperNodeSpec;
+  static constexpr auto kTable = std::tuple{
+      Field<1>("tier", &T::tier),
+      Field<2>("tierName", &T::tier_name),
+      Field<3>("members", &T::members),
+  };
+};
+
+template <>
+struct Fields<model::HyperNode> {
+  using T = model::HyperNode;
+  static constexpr auto kTable = std::tuple{
+      Field<1>("metadata", &T::metadata),
+      Field<2>("spec", &T::spec),
   };
 };
 

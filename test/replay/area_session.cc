@@ -82,7 +82,7 @@ void AddGroups(Json& ours, const Outcome& outcome) {
 void AddPods(Json& ours, const Outcome& outcome, const Session& session) {
   std::map<std::string, std::string> nominated;
   for (const batch::Task& task : session.tasks()) {
-    nominated[KeyOf(task)] = task.pod->status.nominated_node_name;
+    nominated[KeyOf(task)] = task.nominated_node();
   }
   for (const Outcome::PodCondition& condition : outcome.conditions) {
     const std::string key = condition.pod.key();

@@ -68,7 +68,8 @@ SolveAnswer Ask(const RecordedWorld& world, const Json& c) {
 }
 
 // Any wording is right. Where several pools refuse, the peer picks for each by chance which of
-// several labels it names, so that not all combinations were seen: each part has to be.
+// several labels it names, so that not all combinations were seen: each part has to be. In which
+// order it names several labels of one pool is chance as well, and the first bears the heading.
 bool WasSaid(const Json& seen, const std::string& text) {
   if (std::ranges::find(seen, Json(text)) != seen.end()) return true;
   constexpr std::string_view kBetween = "; ";
@@ -76,7 +77,11 @@ bool WasSaid(const Json& seen, const std::string& text) {
   const auto each = [&](const std::string& whole, auto see) {
     for (size_t start = 0;;) {
       const size_t end = whole.find(kBetween, start);
-      see(whole.substr(start, end - start));
+      std::string part = whole.substr(start, end - start);
+      constexpr std::string_view kHeading = "incompatible requirements, key ";
+      if (part.starts_with(kHeading))
+        part.erase(0, kHeading.size() - std::string_view("key ").size());
+      see(std::move(part));
       if (end == whole.npos) return;
       start = end + kBetween.size();
     }

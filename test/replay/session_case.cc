@@ -79,10 +79,11 @@ void SessionCase::KeepTexts(std::string_view text) {
 }
 
 Result<std::unique_ptr<batch::Session>> SessionCase::Open(const batch::PluginRegistry& plugins,
-                                                          const fit::FilterRegistry& filters) {
+                                                          const fit::FilterRegistry& filters,
+                                                          bool upstream_exact) {
   TRY(conf_.status());
   batch::Options options;
-  options.upstream_exact = true;
+  options.upstream_exact = upstream_exact;
   return batch::Session::Open(*conf_, options, plugins, filters, snapshot_, input_);
 }
 

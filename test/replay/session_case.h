@@ -20,9 +20,11 @@ class SessionCase {
   // Extenders are shown pods and nodes whole: `text` is the case with members in their order.
   void KeepTexts(std::string_view text);
 
-  // As upstream, mistakes included.
+  // As upstream, mistakes included, unless told otherwise.
   Result<std::unique_ptr<batch::Session>> Open(const batch::PluginRegistry& plugins,
-                                               const fit::FilterRegistry& filters);
+                                               const fit::FilterRegistry& filters,
+                                               bool upstream_exact = true);
+  cluster::Snapshot& snapshot() { return snapshot_; }
 
  private:
   Result<batch::Conf> conf_;

@@ -1,5 +1,5 @@
-// The fake API server gives a kind its name when it first sees an object of it: one of each, so
-// that lists of what there is none of can be read.
+// The fake API server knows a kind, and lists it, from the first object of it on; of any other it says
+// 404, as for a custom resource that is not installed. Here one of each comes and goes.
 
 #pragma once
 

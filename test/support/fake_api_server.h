@@ -75,6 +75,25 @@ class FakeApiServer {
     const std::lock_guard lock(mutex_);
     refusals_.push_back(std::move(refusal));
   }
+  // From now on answers to POSTs whose path ends like that begin, and end only with LetGo(): what they
+  // ask for is done.
+  void HoldAnswers(std::string path_end) {
+    const std::lock_guard lock(mutex_);
+    hold_ = std::move(path_end);
+  }
+  size_t held() {
+    const std::lock_guard lock(mutex_);
+    return held_.size();
+  }
+  void LetGo() {
+    const std::lock_guard lock(mutex_);
+    hold_.clear();
+    for (auto& [stream, body] : held_) {
+      stream->Write(body);
+      stream->Close();
+    }
+    held_.clear();
+  }
   // Ends every watch, as a restart or a broken network would.
   void CutWatches() {
     const std::lock_guard lock(mutex_);
@@ -109,6 +128,7 @@ class FakeApiServer {
  private:
   struct Watch {
     std::string collection;
+    bool ended;  // of pods: those alone that have ended
     std::shared_ptr<net::ServerStream> stream;
   };
   struct Change {
@@ -143,8 +163,19 @@ class FakeApiServer {
   void Send(const std::string& collection, const Json& event) {
     const std::string line = event.dump() + "\n";
     std::erase_if(watches_, [&](Watch& watch) {
-      return watch.collection == collection && !watch.stream->Write(line);
+      return watch.collection == collection && (!watch.ended || HasEnded(event["object"])) &&
+             !watch.stream->Write(line);
     });
+  }
+  // Of field selectors only that one is understood: pods that have ended. All others select all.
+  static bool WantsEnded(const net::ServerRequest& request) {
+    const std::string* selector = request.Query("fieldSelector");
+    return selector != nullptr && selector->find("status.phase!=Running") != std::string::npos;
+  }
+  static bool HasEnded(const Json& object) {
+    const std::string phase = object.contains("status") ? object["status"].value("phase", "") : "";
+    return phase == "Succeeded" || phase == "Failed" || object["kind"] != "Pod" ||
+           !object["metadata"].contains("name");  // a bookmark
   }
   void Store(const std::string& collection, const std::string& key, Json object) {
     const bool known = objects_[collection].contains(key);
@@ -212,7 +243,15 @@ class FakeApiServer {
               .headers = refusal.headers,
               .body = refusal.body};
     }
-    return Act(request);
+    net::ServerResponse response = Act(request);
+    if (hold_.empty() || request.method != "POST" || !request.path.ends_with(hold_))
+      return response;
+    response.stream =
+        [this, body = std::exchange(response.body, "")](std::shared_ptr<net::ServerStream> stream) {
+          const std::lock_guard held_lock(mutex_);
+          held_.emplace_back(std::move(stream), body);
+        };
+    return response;
   }
 
   net::ServerResponse Act(const net::ServerRequest& request) {
@@ -220,6 +259,7 @@ class FakeApiServer {
     auto& objects = objects_[target.collection];
     const std::string key = target.namespace_ + "/" + target.name;
     if (request.method == "GET" && target.name.empty()) {
+      if (!kinds_.contains(target.collection)) return Refused(404, "NotFound");
       return request.Query("watch") != nullptr ? StartWatch(request, target.collection)
                                                : List(request, target.collection);
     }
@@ -335,19 +375,18 @@ class FakeApiServer {
     Json items = Json::array();
     size_t index = 0;
     for (const auto& [key, object] : objects_[collection]) {
-      if (index >= at && items.size() < count) items.push_back(object);
+      const bool wanted = !WantsEnded(request) || HasEnded(object);
+      if (wanted && index >= at && items.size() < count) items.push_back(object);
       ++index;
     }
     at += items.size();
     Json metadata = {{"resourceVersion", std::to_string(version_)}};
-    if (at < objects_[collection].size()) metadata["continue"] = std::to_string(at);
-    const std::string kind = kinds_.contains(collection) ? kinds_[collection] : "";
-    Json list = {{"metadata", metadata}, {"items", items}};
-    if (!kind.empty()) {
-      list["kind"] = kind + "List";
-      list["apiVersion"] = ApiVersion(collection);
-    }
-    return Answer(200, list);
+    if (!WantsEnded(request) && at < objects_[collection].size())
+      metadata["continue"] = std::to_string(at);
+    return Answer(200, {{"kind", kinds_[collection] + "List"},
+                        {"apiVersion", ApiVersion(collection)},
+                        {"metadata", metadata},
+                        {"items", items}});
   }
 
   net::ServerResponse StartWatch(const net::ServerRequest& request, const std::string& collection) {
@@ -355,17 +394,18 @@ class FakeApiServer {
     if (initial != nullptr && !can_stream_) return Refused(422, "Invalid");
     const std::string* version = request.Query("resourceVersion");
     const int64_t from = version != nullptr && !version->empty() ? std::stoll(*version) : 0;
+    const bool ended = WantsEnded(request);
     std::string first;
     bool gone = false;
     if (initial != nullptr) {
-      for (const auto& [key, object] : objects_[collection])
-        first += Json({{"type", "ADDED"}, {"object", object}}).dump() + "\n";
-      const std::string kind = kinds_.contains(collection) ? kinds_[collection] : "";
-      if (!kind.empty()) {
-        first +=
-            Json({{"type", "BOOKMARK"}, {"object", MakeBookmark(collection, kind, true)}}).dump() +
-            "\n";
+      for (const auto& [key, object] : objects_[collection]) {
+        if (!ended || HasEnded(object))
+          first += Json({{"type", "ADDED"}, {"object", object}}).dump() + "\n";
       }
+      first += Json({{"type", "BOOKMARK"},
+                     {"object", MakeBookmark(collection, kinds_[collection], true)}})
+                   .dump() +
+               "\n";
     } else if (from + 1 < oldest_) {
       gone = true;
       first = Json({{"type", "ERROR"},
@@ -380,17 +420,19 @@ class FakeApiServer {
               "\n";
     } else {
       for (const Change& change : history_) {
-        if (change.version > from && change.collection == collection)
+        if (change.version > from && change.collection == collection &&
+            (!ended || HasEnded(change.event["object"])))
           first += change.event.dump() + "\n";
       }
     }
     net::ServerResponse response;
     response.content_type = "application/json";
-    response.stream = [this, collection, first, gone](std::shared_ptr<net::ServerStream> stream) {
+    response.stream = [this, collection, first, gone,
+                       ended](std::shared_ptr<net::ServerStream> stream) {
       if (!first.empty()) stream->Write(first);
       if (gone) return stream->Close();
       const std::lock_guard lock(mutex_);
-      watches_.push_back({collection, std::move(stream)});
+      watches_.push_back({collection, ended, std::move(stream)});
     };
     return response;
   }
@@ -404,6 +446,8 @@ class FakeApiServer {
   std::vector<Change> history_;
   std::vector<Watch> watches_;
   std::vector<Refusal> refusals_;
+  std::string hold_;
+  std::vector<std::pair<std::shared_ptr<net::ServerStream>, std::string>> held_;
   std::vector<Seen> seen_;
   std::unique_ptr<net::HttpServer> server_;  // last: its thread uses all of the above
 };

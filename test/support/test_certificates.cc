@@ -21,6 +21,7 @@ using Certificate = std::unique_ptr<X509, decltype([](X509* x) { X509_free(x); }
 using Bio = std::unique_ptr<BIO, decltype([](BIO* bio) { BIO_free(bio); })>;
 
 constexpr long kHour = 3'600;
+constexpr long kMonth = 31 * 24 * kHour;  // no warning yet
 
 std::string TextOf(BIO* bio) {
   char* text = nullptr;
@@ -55,7 +56,7 @@ Certificate Blank(const std::string& common_name, EVP_PKEY* key) {
   X509_set_version(certificate.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), serial++ + getpid() * 1'000L);
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -kHour);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), kHour);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), kMonth);
   X509_set_pubkey(certificate.get(), key);
   X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate.get()), "CN", MBSTRING_UTF8,
                              reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1,

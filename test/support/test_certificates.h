@@ -22,7 +22,7 @@ class TestAuthority {
   ~TestAuthority();
 
   const std::string& pem() const { return pem_; }
-  // A certificate for both roles, valid for an hour. `names` become subject alternative names; an
+  // A certificate for both roles, valid for a month. `names` become subject alternative names; an
   // IPv4 address is one of its own kind.
   PemPair Issue(const std::string& common_name, const std::vector<std::string>& names) const;
 

@@ -7,7 +7,7 @@
 
 #include "base/fake_clock.h"
 #include "pack/counting.h"
-#include "test/pack/random_cluster.h"
+#include "test/support/random_cluster.h"
 
 namespace coppice::pack {
 namespace {

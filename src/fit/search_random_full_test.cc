@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fit/search.h"
-#include "test/pack/random_cluster.h"
+#include "test/support/random_cluster.h"
 
 namespace coppice::fit {
 namespace {
