@@ -24,10 +24,10 @@ constexpr Duration kPassEndsWithin = std::chrono::minutes(5);  // a cloud may ta
 
 Actuator::Actuator(Parts parts)
     : parts_(std::move(parts)),
-      evictor_(EvictionOptionsFrom(parts_.options), parts_.writer, parts_.executor),
-      look_(parts_.options, parts_.writer, parts_.world),
+      evictor_(EvictionOptionsFrom(parts_.drain), parts_.writer, parts_.executor),
+      look_(parts_.pods, parts_.deviations, parts_.writer, parts_.world),
       shown_(parts_.world),
-      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.options))) {}
+      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.drain))) {}
 
 cluster::Event Actuator::NodeEvent(const std::string& node, std::string type, std::string reason,
                                    std::string text) const {
@@ -116,7 +116,7 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
         "the view of the cluster waits for the end of a pass, and may miss pods on \"" + node.node +
         "\"");
   }
-  if (parts_.options.deviations.fuses && !ShowsMark(node.node)) {
+  if (parts_.deviations.fuses && !ShowsMark(node.node)) {
     return Unavailable("the view of the cluster is from before \"" + node.node +
                        "\" was marked, and may miss pods");
   }
@@ -164,7 +164,7 @@ Task<void> Actuator::WaitForPass() {
 
 Task<void> Actuator::DeleteBatch(DeletionBatch batch, AttemptPtr attempt, bool drain) {
   if (DelayAfterTaint() > Duration::zero()) co_await parts_.executor.Sleep(DelayAfterTaint());
-  if (parts_.options.deviations.fuses) {
+  if (parts_.deviations.fuses) {
     std::vector<std::string> names;
     for (const RemovableNode& node : batch.nodes) names.push_back(node.node);
     co_await WaitForPass();

@@ -27,7 +27,10 @@ namespace coppice::autoscale {
 class Actuator {
  public:
   struct Parts {
-    const Options& options;
+    const DeletionOptions& options;
+    const DrainOptions& drain;
+    const PodOptions& pods;
+    const Deviations& deviations;
     CloudCalls& cloud;
     cluster::Writer& writer;
     Executor& executor;

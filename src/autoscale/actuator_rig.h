@@ -97,6 +97,9 @@ class ActuatorRig : public testing::Test {
     calls = std::make_unique<CloudCalls>(groups, workers, executor);
     actuator = std::make_unique<Actuator>(Actuator::Parts{
         .options = options,
+        .drain = options,
+        .pods = options,
+        .deviations = options.deviations,
         .cloud = *calls,
         .writer = writer,
         .executor = executor,

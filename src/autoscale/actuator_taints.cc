@@ -59,8 +59,7 @@ Task<Status> Actuator::Untaint(std::string node) {
 // The start of the next process cleans up what stayed; until then nothing would run on the node.
 Task<void> Actuator::TakeMarkBack(std::string node) {
   const Status status = co_await Untaint(node);
-  if (!parts_.options.deviations.fuses || status.ok() || status.code() == Code::kNotFound)
-    co_return;
+  if (!parts_.deviations.fuses || status.ok() || status.code() == Code::kNotFound) co_return;
   parts_.executor.Spawn(TryToTakeMarkBack(std::move(node)));
 }
 

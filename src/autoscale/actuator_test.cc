@@ -9,7 +9,6 @@ namespace {
 
 using std::chrono::seconds;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -28,17 +27,6 @@ TEST_F(ActuatorTest, AnEmptyNodeIsMarkedThenDeletedAfterTheDelay) {
   EXPECT_THAT(actuator->InProgress().empty, IsEmpty());
   EXPECT_EQ(removed, 1);
   EXPECT_EQ(Outcomes()["n1"], "Ok");
-}
-
-TEST_F(ActuatorTest, IfOneOfSeveralCannotBeMarkedNoneGoes) {
-  AddNode("n1");
-  AddNode("n2");
-  refuse = {"n2"};
-  const auto started = Start({.empty = {Batch({"n1", "n2"})}, .drain = {}});
-  EXPECT_EQ(started.result, report::ScaleDownResult::kError);
-  EXPECT_FALSE(Marked("n1"));
-  executor.RunFor(seconds(30));
-  EXPECT_THAT(Machines(), SizeIs(2));
 }
 
 TEST_F(ActuatorTest, APodThatCameMeanwhileSavesAnEmptyNode) {
@@ -127,6 +115,7 @@ TEST_F(ActuatorTest, OneNodeOfAnAllOrNothingGroupThatFailsKeepsAll) {
 
 // The mark of a failure belongs to the attempt: a pass that starts something else while its nodes
 // are under way must not make the others wait for ever.
+
 TEST_F(ActuatorTest, AnAttemptThatFailedStaysFailedWhenAnotherPassStartsSomething) {
   for (const char* name : {"n1", "n2", "n3"}) AddNode(name);
   AddPod("web", "n2");
@@ -163,19 +152,6 @@ TEST_F(ActuatorTest, AFailedAttemptIsNoMarkOnTheNextOne) {
   EXPECT_THAT(Machines(), IsEmpty());
 }
 
-TEST_F(ActuatorTest, NodesOfAGroupWhoseOtherNodesCannotBeMarkedDoNotWaitForThem) {
-  AddNode("n1");
-  AddNode("n2");
-  AddPod("web", "n2");
-  refuse = {"n2"};
-  const auto started = Start({.empty = {Batch({"n1"}, 2)}, .drain = {Batch({"n2"}, 2)}});
-  EXPECT_EQ(started.result, report::ScaleDownResult::kError);
-  executor.RunFor(seconds(30));
-  EXPECT_THAT(actuator->InProgress().empty, IsEmpty());
-  EXPECT_FALSE(Marked("n1"));
-  EXPECT_THAT(Machines(), SizeIs(2));
-}
-
 TEST_F(ActuatorTest, TheBatcherGathersWhatIsReadyWithinItsInterval) {
   options.node_deletion_batcher_interval = seconds(20);
   for (const char* name : {"n1", "n2", "n3"}) AddNode(name);
@@ -199,30 +175,6 @@ TEST_F(ActuatorTest, ADelayAnnotationHoldsTheMachineForAWhile) {
   EXPECT_THAT(Machines(), SizeIs(1));
   executor.RunFor(seconds(60));  // two minutes, then it goes all the same
   EXPECT_THAT(Machines(), IsEmpty());
-}
-
-TEST_F(ActuatorTest, SoftTaintsStayWithinTheirBudget) {
-  options.max_bulk_soft_taint_count = 2;
-  for (const char* name : {"n1", "n2", "n3"}) AddNode(name);
-  executor.BlockOn(Make().UpdateSoftTaints({}, world.Nodes()));
-  EXPECT_THAT(writer.changes, SizeIs(2));
-  executor.BlockOn(actuator->UpdateSoftTaints({}, world.Nodes()));
-  EXPECT_THAT(writer.changes, SizeIs(3));
-  executor.BlockOn(actuator->UpdateSoftTaints(world.Nodes(), {}));
-  EXPECT_THAT(writer.changes, SizeIs(5));
-  EXPECT_THAT(writer.changes.back().second.remove_taints, ElementsAre(HasSubstr("Candidate")));
-}
-
-TEST_F(ActuatorTest, AStartTakesAwayMarksOfTheProcessBefore) {
-  AddNode("n1");
-  model::Node node = *world.FindNode("n1");
-  node.spec.taints.push_back({.key = std::string(kToBeDeletedTaint), .effect = "NoSchedule"});
-  node.spec.unschedulable = true;
-  world.UpsertNode(std::make_shared<const model::Node>(node));
-  executor.BlockOn(Make().CleanUp(world.Nodes(), world.Nodes()));
-  EXPECT_FALSE(Marked("n1"));
-  EXPECT_FALSE(world.FindNode("n1")->spec.unschedulable);
-  EXPECT_EQ(writer.events.back().reason, "ClusterAutoscalerCleanup");
 }
 
 }  // namespace

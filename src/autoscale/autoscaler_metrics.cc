@@ -31,7 +31,7 @@ const model::PodCondition* Scheduled(const model::Pod& pod) {
   return it == pod.status.conditions.end() ? nullptr : &*it;
 }
 
-std::string TaintType(const std::string& key, const Options& options) {
+std::string TaintType(const std::string& key, const StartupTaintOptions& options) {
   if (key == "ToBeDeletedByClusterAutoscaler" || key == "DeletionCandidateOfClusterAutoscaler" ||
       key.starts_with("node.kubernetes.io/") ||
       key.starts_with("node.cloudprovider.kubernetes.io/"))
@@ -51,18 +51,18 @@ std::string TaintType(const std::string& key, const Options& options) {
 
 }  // namespace
 
-AutoscalerMetrics::AutoscalerMetrics(Metrics& metrics, const FlagValues& flags)
-    : metrics_(metrics), options_(flags.options), per_group_(flags.emit_per_nodegroup_metrics) {
-  const Options& options = flags.options;
+AutoscalerMetrics::AutoscalerMetrics(Metrics& metrics, MetricsOptions options)
+    : metrics_(metrics), options_(std::move(options)) {
+  const LimitOptions& limits = options_.limits;
   const auto limit = [&](const char* name, const char* help, const char* direction, double value) {
     metrics_.GetGauge(MetricName(name), help, {{"direction", direction}}).Set(value);
   };
   limit("cpu_limits_cores", "Minimum and maximum number of cores in the cluster", "minimum",
-        static_cast<double>(options.cores_total.min));
-  limit("cpu_limits_cores", "", "maximum", static_cast<double>(options.cores_total.max));
+        static_cast<double>(limits.cores_total.min));
+  limit("cpu_limits_cores", "", "maximum", static_cast<double>(limits.cores_total.max));
   limit("memory_limits_bytes", "Minimum and maximum number of bytes of memory in the cluster",
-        "minimum", static_cast<double>(options.memory_total.min));
-  limit("memory_limits_bytes", "", "maximum", static_cast<double>(options.memory_total.max));
+        "minimum", static_cast<double>(limits.memory_total.min));
+  limit("memory_limits_bytes", "", "maximum", static_cast<double>(limits.memory_total.max));
   AddFamilies();
 }
 
@@ -162,7 +162,7 @@ void AutoscalerMetrics::Nodes(const Around& around) {
     bool going = false;
     for (const model::Taint& taint : node->spec.taints) {
       going |= taint.key == "ToBeDeletedByClusterAutoscaler";
-      ++taints[TaintType(taint.key, options_)];
+      ++taints[TaintType(taint.key, options_.taints)];
     }
     if (going) continue;
     for (const auto& [name, quantity] : node->status.capacity) {
@@ -179,7 +179,8 @@ void AutoscalerMetrics::Nodes(const Around& around) {
   const auto all = around.groups.Groups();
   for (const cloud::GroupInfo& group : all) most += group.max_size;
   metrics_.GetGauge(MetricName("max_nodes_count"), "Most nodes that all groups may have together")
-      .Set(options_.max_nodes_total > 0 ? std::min(most, options_.max_nodes_total) : most);
+      .Set(options_.limits.max_nodes_total > 0 ? std::min(most, options_.limits.max_nodes_total)
+                                               : most);
   SetAll("node_groups_count", "Node groups", "node_group_type",
          {{"autoscaled", static_cast<int>(all.size())}, {"autoprovisioned", 0}});
 }
@@ -290,47 +291,11 @@ void AutoscalerMetrics::PassEnded(const report::PassReport& report, const Around
   ScaleUp(report.scale_up, around, began);
   Failures(report, around);
   ScaleDown(report.scale_down, around, began);
-  if (per_group_ && report.status) Groups(*report.status);
-}
-
-void AutoscalerMetrics::ViewAge(Duration age) {
-  metrics_.GetGauge("coppice_view_age_seconds", "How old the view of nodes and pods may be")
-      .Set(std::chrono::duration<double>(age).count());
-}
-
-void AutoscalerMetrics::KindAge(const std::string& kind, Duration age) {
-  metrics_
-      .GetGauge("coppice_kind_age_seconds", "How long ago a kind was last known to be up to date",
-                {{"kind", kind}})
-      .Set(std::chrono::duration<double>(age).count());
-}
-
-void AutoscalerMetrics::Unreadable(const std::map<KindAndReason, int>& counts) {
-  constexpr const char* kName = "coppice_unreadable_objects";
-  constexpr const char* kHelp = "Objects that are there and cannot be read";
-  for (const KindAndReason& before : unreadable_) {
-    if (!counts.contains(before))
-      metrics_.GetGauge(kName, kHelp, {{"kind", before.first}, {"reason", before.second}}).Set(0);
-  }
-  for (const auto& [what, count] : counts) {
-    metrics_.GetGauge(kName, kHelp, {{"kind", what.first}, {"reason", what.second}}).Set(count);
-    unreadable_.insert(what);
-  }
+  if (options_.per_group && report.status) Groups(*report.status);
 }
 
 void AutoscalerMetrics::Leads(bool leads) {
   metrics_.GetGauge("coppice_leader", "Whether this replica acts").Set(leads ? 1 : 0);
-}
-
-void AutoscalerMetrics::Lists(const std::string& kind, uint64_t lists, uint64_t watches,
-                              size_t objects) {
-  const MetricLabels labels = {{"kind", kind}};
-  metrics_.GetGauge("coppice_objects", "Objects in the view", labels)
-      .Set(static_cast<double>(objects));
-  metrics_.GetGauge("coppice_lists", "How often a kind has been read whole", labels)
-      .Set(static_cast<double>(lists));
-  metrics_.GetGauge("coppice_watches", "How often a kind's watch has been opened", labels)
-      .Set(static_cast<double>(watches));
 }
 
 }  // namespace coppice::autoscale

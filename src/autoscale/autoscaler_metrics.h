@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "autoscale/flags.h"
+#include "autoscale/options.h"
 #include "autoscale/templates.h"
 #include "base/metrics.h"
 #include "cloud/node_groups.h"
@@ -20,7 +20,7 @@ namespace coppice::autoscale {
 
 class AutoscalerMetrics {
  public:
-  AutoscalerMetrics(Metrics& metrics, const FlagValues& flags);
+  AutoscalerMetrics(Metrics& metrics, MetricsOptions options);
 
   void PassBegan(TimePoint now);
   // What a pass's numbers are about beside its report.
@@ -34,12 +34,7 @@ class AutoscalerMetrics {
   void Waited(Duration wait);
   void Evicted(bool succeeded);
   // Ours.
-  void ViewAge(Duration age);
-  void KindAge(const std::string& kind, Duration age);  // any thread
-  using KindAndReason = std::pair<std::string, std::string>;
-  void Unreadable(const std::map<KindAndReason, int>& counts);
   void Leads(bool leads);
-  void Lists(const std::string& kind, uint64_t lists, uint64_t watches, size_t objects);
 
  private:
   void Activity(const char* activity, TimePoint now);
@@ -59,11 +54,9 @@ class AutoscalerMetrics {
               const std::map<std::string, int>& values);
 
   Metrics& metrics_;
-  const Options options_;
-  const bool per_group_;
+  const MetricsOptions options_;
   std::map<std::string, std::set<std::string>> shown_;  // label values by name
   std::map<std::string, std::string> backoff_reasons_;  // by group, as shown
-  std::set<KindAndReason> unreadable_;                  // as shown
   std::map<std::string, MetricLabels> going_;           // nodes under deletion: labels
 };
 

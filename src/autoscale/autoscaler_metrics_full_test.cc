@@ -111,7 +111,7 @@ Families FamiliesOf(const std::string& page) {
 class AutoscalerMetricsTest : public test::EngineRig {
  protected:
   AutoscalerMetrics Numbers(std::vector<std::string> args = {}) {
-    return AutoscalerMetrics(metrics_, MUST(ParseFlags(args)));
+    return AutoscalerMetrics(metrics_, MUST(ParseFlags(args)).ForMetrics());
   }
   void Tell(AutoscalerMetrics& numbers, const report::PassReport& report) {
     numbers.PassEnded(report, {world_, groups_, assembly_->engine().templates()}, clock_.Now(),
@@ -212,19 +212,6 @@ TEST_F(AutoscalerMetricsTest, FailuresAreCountedByReasonAndByNode) {
   clock_.Set(clock_.Now() + std::chrono::minutes(6));
   Tell(numbers, *Pass());
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr(backed_off)));
-}
-
-TEST_F(AutoscalerMetricsTest, WhatCannotBeReadIsCountedByKindAndReason) {
-  AutoscalerMetrics numbers = Numbers();
-  numbers.Unreadable({{{"Pod", "quantity"}, 2}, {{"Node", "time"}, 1}});
-  numbers.KindAge("Pod", std::chrono::seconds(7));
-  std::string page = metrics_.Render();
-  EXPECT_THAT(page, HasSubstr("coppice_unreadable_objects{kind=\"Pod\",reason=\"quantity\"} 2"));
-  EXPECT_THAT(page, HasSubstr("coppice_unreadable_objects{kind=\"Node\",reason=\"time\"} 1"));
-  EXPECT_THAT(page, HasSubstr("coppice_kind_age_seconds{kind=\"Pod\"} 7"));
-  numbers.Unreadable({{{"Node", "time"}, 1}});
-  page = metrics_.Render();
-  EXPECT_THAT(page, HasSubstr("coppice_unreadable_objects{kind=\"Pod\",reason=\"quantity\"} 0"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ constexpr Duration kBootGrace = std::chrono::hours(1);
 
 }  // namespace
 
-Cooldowns::Cooldowns(const Options& options, TimePoint start)
+Cooldowns::Cooldowns(const CooldownOptions& options, TimePoint start)
     : options_(options),
       last_scale_up_(start - kBootGrace),
       last_delete_(start - kBootGrace),

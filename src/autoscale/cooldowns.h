@@ -17,7 +17,7 @@ namespace coppice::autoscale {
 class Cooldowns {
  public:
   // No cool-down at the start of a process.
-  Cooldowns(const Options& options, TimePoint start);
+  Cooldowns(const CooldownOptions& options, TimePoint start);
 
   // Of the whole cluster; `now` is that of the pass.
   void ScaledUp(TimePoint now) { last_scale_up_ = now; }
@@ -50,7 +50,7 @@ class Cooldowns {
   void Recall(const Memory& memory, TimePoint now);
 
  private:
-  const Options& options_;
+  const CooldownOptions& options_;
   TimePoint last_scale_up_;
   TimePoint last_delete_;
   TimePoint last_fail_;

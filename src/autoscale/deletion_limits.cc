@@ -42,7 +42,7 @@ int CropIndividually(std::vector<DeletionBatch>& to, std::vector<DeletionBatch> 
 }  // namespace
 
 CroppedDeletions CropToLimits(NodesToDelete nodes, const DeletionsInProgress& deleting,
-                              const Options& options,
+                              const DeletionLimitOptions& options,
                               const std::function<GroupFacts(std::string_view group)>& facts_of) {
   const int in_progress = static_cast<int>(deleting.empty.size() + deleting.drained.size());
   Limits left{options.max_scale_down_parallelism - in_progress,

@@ -33,7 +33,7 @@ struct GroupFacts {
 };
 
 CroppedDeletions CropToLimits(NodesToDelete nodes, const DeletionsInProgress& deleting,
-                              const Options& options,
+                              const DeletionLimitOptions& options,
                               const std::function<GroupFacts(std::string_view group)>& facts_of);
 
 }  // namespace coppice::autoscale

@@ -2,7 +2,7 @@
 
 namespace coppice::autoscale {
 
-drain::RuleOptions RuleOptionsFrom(const Options& options) {
+drain::RuleOptions RuleOptionsFrom(const DrainOptions& options) {
   return {.annotation_prefix = std::string(kAnnotationPrefix),
           .skip_nodes_with_system_pods = options.skip_nodes_with_system_pods,
           .skip_nodes_with_local_storage = options.skip_nodes_with_local_storage,
@@ -11,7 +11,7 @@ drain::RuleOptions RuleOptionsFrom(const Options& options) {
           .blocking_system_pod_timeout = options.blocking_system_pod_distruption_timeout};
 }
 
-drain::EvictionOptions EvictionOptionsFrom(const Options& options) {
+drain::EvictionOptions EvictionOptionsFrom(const DrainOptions& options) {
   return {.annotation_prefix = std::string(kAnnotationPrefix),
           .max_graceful_termination_seconds = options.max_graceful_termination_sec,
           .tiers = options.drain_priority_config,

@@ -10,7 +10,7 @@ namespace coppice::autoscale {
 
 inline constexpr std::string_view kAnnotationPrefix = "cluster-autoscaler.kubernetes.io/";
 
-drain::RuleOptions RuleOptionsFrom(const Options& options);
-drain::EvictionOptions EvictionOptionsFrom(const Options& options);
+drain::RuleOptions RuleOptionsFrom(const DrainOptions& options);
+drain::EvictionOptions EvictionOptionsFrom(const DrainOptions& options);
 
 }  // namespace coppice::autoscale

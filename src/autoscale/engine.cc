@@ -34,7 +34,7 @@ Task<void> RefreshInstances(Executor& executor, std::weak_ptr<GroupStates> of) {
 
 }  // namespace
 
-bool Engine::Counts(const Options& options, const model::Pod& pod) {
+bool Engine::Counts(const PodOptions& options, const model::Pod& pod) {
   return CountsAsPod(options, pod);
 }
 
@@ -45,13 +45,13 @@ Engine::Engine(Parts parts)
       groups_(orders_.groups()),
       options_of_(groups_, parts_.options.group_defaults, slots_),
       tell_(parts_.options, parts_.writer, slots_),
-      view_(parts_.options, parts_.view_age, parts_.oldest_kind),
+      view_(parts_.options.deviations, parts_.view_age, parts_.oldest_kind),
       shared_{parts_.options, parts_.world, groups_,     parts_.cloud, parts_.executor,
               slots_,         parts_.log,   options_of_, tell_},
-      owners_(parts_.options, groups_, parts_.world),
+      owners_(parts_.options.deviations, groups_, parts_.world),
       nodes_(parts_.options, parts_.world, groups_, owners_, slots_),
-      templates_(parts_.options, groups_, parts_.rng),
-      state_(parts_.options, groups_, options_of_,
+      templates_(parts_.options, parts_.options, groups_, parts_.rng),
+      state_(parts_.options, parts_.options.deviations, groups_, options_of_,
              [this](std::string_view group) { return templates_.Find(group) != nullptr; }),
       cooldowns_(parts_.options, parts_.executor.clock().Now()),
       still_(parts_.world, parts_.executor, !parts_.options.deviations.news_between_stages),
@@ -64,7 +64,7 @@ Engine::Engine(Parts parts)
       nearest_({parts_.options, groups_, templates_, state_, search_, options_of_}),
       down_({parts_.options, groups_, parts_.world, search_, parts_.executor.clock(), options_of_,
              slots_}),
-      fuse_(parts_.options, parts_.writer, parts_.log),
+      fuse_(parts_.options, parts_.options.deviations, parts_.writer, parts_.log),
       actuator_(ActuatorParts()),
       buyer_(shared_, orders_, state_, cooldowns_, [this] { Wake(); }),
       help_(shared_, search_, down_.traits()),
@@ -82,6 +82,9 @@ Engine::Engine(Parts parts)
 
 Actuator::Parts Engine::ActuatorParts() {
   return {.options = parts_.options,
+          .drain = parts_.options,
+          .pods = parts_.options,
+          .deviations = parts_.options.deviations,
           .cloud = parts_.cloud,
           .writer = parts_.writer,
           .executor = parts_.executor,

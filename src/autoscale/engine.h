@@ -76,7 +76,7 @@ class Engine {
   void Recall(const Memory& memory, TimePoint now);
 
   // For World: which pods are part of the cluster at all.
-  static bool Counts(const Options& options, const model::Pod& pod);
+  static bool Counts(const PodOptions& options, const model::Pod& pod);
 
   TimePoint last_scale_up() const { return cooldowns_.last_scale_up(); }
   TimePoint last_scale_down() const { return cooldowns_.last_delete(); }

@@ -47,6 +47,22 @@ Status CheckTogether(FlagValues& values) {
 
 }  // namespace
 
+TriggerOptions FlagValues::ForTrigger() const {
+  TriggerOptions trigger;
+  static_cast<LoopOptions&>(trigger) = options;
+  trigger.frequent_loops_enabled = frequent_loops_enabled;
+  trigger.bypassed_scheduler_names = options.bypassed_scheduler_names;
+  trigger.deviations = options.deviations;
+  return trigger;
+}
+
+MetricsOptions FlagValues::ForMetrics() const {
+  return {.limits = options,
+          .taints = options,
+          .bypassed_scheduler_names = options.bypassed_scheduler_names,
+          .per_group = emit_per_nodegroup_metrics};
+}
+
 void AddFlags(FlagSet& set, FlagValues& values) {
   AddClusterFlags(set, values);
   AddScaleUpFlags(set, values);

@@ -52,6 +52,9 @@ struct FlagValues {
 
   // What was asked for and has no effect, a sentence each, for the log at start.
   std::vector<std::string> notes;
+
+  TriggerOptions ForTrigger() const;
+  MetricsOptions ForMetrics() const;
 };
 
 // Adds the whole table to a command's flags; `values` is filled when they are parsed.

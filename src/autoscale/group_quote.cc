@@ -133,7 +133,8 @@ void GroupQuote::PlaceOthers() {
   for (const market::PlacedPod& placed : view_.placed) place(placed);
   for (const market::PlacedPod& placed : want_.placed) place(placed);
   if (imagined_.stand_ins().empty()) return;
-  for (const fit::PendingPod& pod : ListPending(parts_.shared.options, world)) {
+  for (const fit::PendingPod& pod :
+       ListPending(parts_.shared.options, parts_.shared.options.deviations, world)) {
     const cluster::NodeIndex node = parts_.search.Find(pod.index);
     if (node != cluster::kNone) imagined_.Place(pod, node);
   }

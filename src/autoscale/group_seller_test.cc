@@ -248,13 +248,13 @@ TEST_F(GroupSellerTest, PodsThatGangsAreMadeOfAreNobodyToBuyForHere) {
   Start();
   AddPod("single", "example.com/gpu", 1);
   Options options = options_;
-  EXPECT_THAT(ListPending(options, world_), SizeIs(1));
+  EXPECT_THAT(ListPending(options, options.deviations, world_), SizeIs(1));
   auto pod = std::make_shared<model::Pod>(*world_.FindPod("default", "single"));
   pod->spec.scheduler_name = "volcano";
   world_.UpsertPod(pod);
-  EXPECT_THAT(ListPending(options, world_), SizeIs(1));
+  EXPECT_THAT(ListPending(options, options.deviations, world_), SizeIs(1));
   options.gang_scheduler_names = {"volcano"};
-  EXPECT_THAT(ListPending(options, world_), IsEmpty());
+  EXPECT_THAT(ListPending(options, options.deviations, world_), IsEmpty());
 }
 
 TEST_F(GroupSellerTest, NodesThatCameAfterTheOrderAreTheGangsByAge) {

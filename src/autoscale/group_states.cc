@@ -47,9 +47,10 @@ std::string JoinMessages(const std::vector<std::string>& messages) {
 
 }  // namespace
 
-GroupStates::GroupStates(const Options& options, cloud::NodeGroups& groups, OptionsOf options_of,
-                         HasTemplate has_template)
+GroupStates::GroupStates(const GroupStateOptions& options, const Deviations& deviations,
+                         cloud::NodeGroups& groups, OptionsOf options_of, HasTemplate has_template)
     : options_(options),
+      deviations_(deviations),
       groups_(groups),
       options_of_(std::move(options_of)),
       has_template_(std::move(has_template)),
@@ -67,7 +68,7 @@ Result<StateFindings> GroupStates::Update(const std::vector<ListedNode>& nodes, 
   }
   // A growing group's machines change from pass to pass: look again.
   for (const std::string& id : ids) {
-    if (options_.deviations.fresh_instances || GroupScalingUp(id)) InvalidateInstances(id);
+    if (deviations_.fresh_instances || GroupScalingUp(id)) InvalidateInstances(id);
   }
   std::map<std::string, Instances, std::less<>> instances;
   for (const std::string& id : ids) {

@@ -93,8 +93,8 @@ class GroupStates {
   using HasTemplate = std::function<bool(std::string_view group)>;
 
   // `options_of` gives a group's options with the defaults filled in.
-  GroupStates(const Options& options, cloud::NodeGroups& groups, OptionsOf options_of,
-              HasTemplate has_template);
+  GroupStates(const GroupStateOptions& options, const Deviations& deviations,
+              cloud::NodeGroups& groups, OptionsOf options_of, HasTemplate has_template);
 
   // `nodes` after readiness overrides, with the group of each. An error leaves everything as it
   // was.
@@ -160,7 +160,8 @@ class GroupStates {
   bool MachineExists(const model::Node& node) const;
   static bool FailedToCreate(const cloud::Instance& instance);
 
-  const Options& options_;
+  const GroupStateOptions& options_;
+  const Deviations& deviations_;
   cloud::NodeGroups& groups_;
   OptionsOf options_of_;
   HasTemplate has_template_;

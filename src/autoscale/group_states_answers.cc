@@ -64,7 +64,7 @@ std::vector<GroupStates::Upcoming> GroupStates::UpcomingNodes(TimePoint now) con
   for (const std::string& id : group_ids_) {
     int count = UpcomingIn(id).value_or(0);
     if (!requests_.contains(id) || BackedOff(id, now)) {
-      if (!options_.deviations.count_machines_on_their_way) continue;
+      if (!deviations_.count_machines_on_their_way) continue;
       // Not the whole gap to the target: nobody waits for the rest, or it has failed.
       count =
           std::min(count, static_cast<int>(of(id).unregistered.size() + of(id).not_started.size()));

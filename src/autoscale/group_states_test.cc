@@ -1,11 +1,8 @@
 #include "autoscale/group_states.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "base/fake_clock.h"
-#include "cloud/fake_node_groups.h"
-#include "test/support/must.h"
+#include "autoscale/group_states_rig.h"
 
 namespace coppice::autoscale {
 namespace {
@@ -17,49 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class GroupStatesTest : public testing::Test {
- protected:
-  GroupStatesTest() { groups.Add({.info = {.id = "g", .min_size = 0, .max_size = 10}}); }
-
-  void SetTarget(int target) {
-    groups.Change("g", [&](auto& group) { group.target = target; });
-  }
-  void AddMachine(const std::string& id, cloud::InstanceState is = cloud::InstanceState::kRunning,
-                  std::optional<cloud::MachineError> error = {}) {
-    groups.Change("g", [&](auto& group) { group.instances.push_back({id, is, error}); });
-  }
-  void AddNode(const std::string& id, bool ready, Duration age = hours(1)) {
-    model::Node node;
-    node.metadata.name = id;
-    node.metadata.creation_timestamp = model::Time{now - age};
-    node.spec.provider_id = id;
-    node.status.conditions = {{.type = "Ready",
-                               .status = ready ? "True" : "False",
-                               .last_transition_time = model::Time{now - age}}};
-    nodes.push_back({std::make_shared<const model::Node>(std::move(node)), "g"});
-  }
-  // A machine and its node.
-  void AddBoth(const std::string& id, bool ready, Duration age = hours(1)) {
-    AddMachine(id);
-    AddNode(id, ready, age);
-  }
-  StateFindings Update(Duration later = {}) {
-    now += later;
-    return MUST(state.Update(nodes, now));
-  }
-  int Upcoming() const {
-    int count = 0;
-    for (const auto& upcoming : state.UpcomingNodes(now)) count += upcoming.count;
-    return count;
-  }
-
-  TimePoint now = FakeClock().Now();
-  Options options;
-  cloud::FakeNodeGroups groups;
-  std::vector<ListedNode> nodes;
-  GroupStates state{options, groups, [this](std::string_view) { return options.group_defaults; },
-                    [](std::string_view) { return true; }};
-};
+using GroupStatesTest = GroupStatesRig;
 
 TEST_F(GroupStatesTest, AnOrderIsUpcomingUntilItsNodesAreReady) {
   SetTarget(2);
@@ -101,18 +56,6 @@ TEST_F(GroupStatesTest, AnOrderThatTakesTooLongIsFoundOnce) {
   EXPECT_THAT(Update(minutes(1)).timed_out, IsEmpty());
 }
 
-TEST_F(GroupStatesTest, MachinesWithoutANodeAreLongUnregisteredAfterTheProvisionTime) {
-  SetTarget(1);
-  AddMachine("m1");
-  Update();
-  EXPECT_THAT(state.LongUnregistered("g", now), IsEmpty());
-  Update(minutes(15));
-  EXPECT_THAT(state.LongUnregistered("g", now), IsEmpty());  // not longer than it
-  Update(seconds(1));
-  EXPECT_THAT(state.LongUnregistered("g", now), SizeIs(1));
-  EXPECT_THAT(state.of("g").long_unregistered, ElementsAre("m1"));
-}
-
 TEST_F(GroupStatesTest, FailedCreationsShrinkTheOrderAndAreToldOnce) {
   SetTarget(3);
   state.RegisterScaleUp("g", 3, now);
@@ -129,30 +72,6 @@ TEST_F(GroupStatesTest, FailedCreationsShrinkTheOrderAndAreToldOnce) {
   EXPECT_THAT(state.FailedInstances("g"), SizeIs(1));
 }
 
-TEST_F(GroupStatesTest, MachinesOnTheirWayCountWhileTheirGroupIsBackedOff) {
-  SetTarget(3);
-  state.RegisterScaleUp("g", 3, now);
-  const cloud::MachineError bad{cloud::ErrorClass::kOther, "BOOT", "did not start"};
-  AddMachine("m1", cloud::InstanceState::kCreating, bad);
-  AddMachine("m2", cloud::InstanceState::kCreating);
-  AddMachine("m3", cloud::InstanceState::kCreating);
-  Update();
-  state.RegisterFailure("g", bad, now);
-  EXPECT_TRUE(state.BackedOff("g", now));
-  EXPECT_EQ(Upcoming(), 2);  // not the one that failed
-  options.deviations.count_machines_on_their_way = false;
-  EXPECT_EQ(Upcoming(), 0);
-}
-
-TEST_F(GroupStatesTest, MachinesOfAProcessBeforeUsCount) {
-  SetTarget(2);
-  AddMachine("m1");
-  Update();
-  EXPECT_EQ(Upcoming(), 1);  // the other half of the target nobody has seen
-  options.deviations.count_machines_on_their_way = false;
-  EXPECT_EQ(Upcoming(), 0);
-}
-
 TEST_F(GroupStatesTest, BackOffDoublesWhenItHasEndedAndIsForgottenAfterThreeHours) {
   const cloud::MachineError error{cloud::ErrorClass::kOther, "x", "y"};
   state.RegisterFailure("g", error, now);
@@ -164,40 +83,6 @@ TEST_F(GroupStatesTest, BackOffDoublesWhenItHasEndedAndIsForgottenAfterThreeHour
   Update(hours(4));
   state.RegisterFailure("g", error, now);
   EXPECT_FALSE(state.BackedOff("g", now + minutes(6)));
-}
-
-TEST_F(GroupStatesTest, AGroupThatLostMoreThanIsAllowedIsUnhealthy) {
-  SetTarget(8);
-  for (int i = 0; i < 4; ++i) AddBoth("m" + std::to_string(i), true);
-  for (int i = 4; i < 8; ++i) AddBoth("m" + std::to_string(i), false);
-  Update();
-  EXPECT_FALSE(state.GroupHealthy("g"));  // four, more than three and than 45%
-  EXPECT_FALSE(state.ClusterHealthy());
-  EXPECT_FALSE(state.SafeToScaleUp("g", now));
-  EXPECT_FALSE(state.GroupHealthy("another"));
-}
-
-// 45% of twenty nodes are nine.
-TEST_F(GroupStatesTest, AsManyUnreadyNodesAsThePercentageAreAllowedAndNotOneMore) {
-  SetTarget(20);
-  for (int i = 0; i < 11; ++i) AddBoth("m" + std::to_string(i), true);
-  for (int i = 11; i < 20; ++i) AddBoth("m" + std::to_string(i), false);
-  Update();
-  EXPECT_TRUE(state.GroupHealthy("g"));
-  EXPECT_TRUE(state.ClusterHealthy());
-  nodes.erase(nodes.begin());  // its machine has to be somewhere: one more is missing
-  AddNode("m0", false);
-  Update();
-  EXPECT_FALSE(state.GroupHealthy("g"));
-  EXPECT_FALSE(state.ClusterHealthy());
-}
-
-TEST_F(GroupStatesTest, ThreeUnreadyNodesAreAlwaysAllowed) {
-  SetTarget(3);
-  for (int i = 0; i < 3; ++i) AddBoth("m" + std::to_string(i), false);
-  Update();
-  EXPECT_TRUE(state.GroupHealthy("g"));
-  EXPECT_TRUE(state.ClusterHealthy());
 }
 
 TEST_F(GroupStatesTest, AWrongSizeKeepsItsTimeWhileTheNumbersStay) {
@@ -224,22 +109,6 @@ TEST_F(GroupStatesTest, ANodeWhoseMachineIsGoneIsDeleted) {
   Update();
   EXPECT_THAT(state.total().deleted, ElementsAre("m2"));
   EXPECT_THAT(state.total().ready, ElementsAre("m1"));
-}
-
-TEST_F(GroupStatesTest, AYoungNodeThatIsNotReadyHasUntilItsStartUpTimeIsOver) {
-  options.group_defaults.max_node_startup_time = minutes(7);
-  SetTarget(1);
-  AddBoth("m1", false, minutes(7) - seconds(1));
-  Update();
-  EXPECT_THAT(state.of("g").not_started, ElementsAre("m1"));
-  EXPECT_THAT(state.of("g").unready, IsEmpty());
-  Wakeups wake(now);
-  state.NoteDue(wake);
-  ASSERT_TRUE(wake.earliest().has_value());
-  EXPECT_EQ(wake.earliest()->at, now + seconds(1));
-  Update(seconds(1));
-  EXPECT_THAT(state.of("g").not_started, IsEmpty());
-  EXPECT_THAT(state.of("g").unready, ElementsAre("m1"));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Task<Status> LastLook::LookAtPods(std::string node) {
 }
 
 Task<Result<cloud::NodeRef>> LastLook::At(Leaving leaving) {
-  const bool fuses = options_.deviations.fuses;
+  const bool fuses = deviations_.fuses;
   cluster::NodePtr node = world_.FindNode(leaving.node);
   if (fuses) {
     const auto live = co_await writer_.NodeNow(leaving.node);

@@ -31,8 +31,9 @@ struct Leaving {
 
 class LastLook {
  public:
-  LastLook(const Options& options, cluster::Writer& writer, const cluster::World& world)
-      : options_(options), writer_(writer), world_(world) {}
+  LastLook(const PodOptions& options, const Deviations& deviations, cluster::Writer& writer,
+           const cluster::World& world)
+      : options_(options), deviations_(deviations), writer_(writer), world_(world) {}
 
   // What the cloud is to delete, or why the node stays.
   Task<Result<cloud::NodeRef>> At(Leaving leaving);
@@ -40,7 +41,8 @@ class LastLook {
  private:
   Task<Status> LookAtPods(std::string node);
 
-  const Options& options_;
+  const PodOptions& options_;
+  const Deviations& deviations_;
   cluster::Writer& writer_;
   const cluster::World& world_;
 };

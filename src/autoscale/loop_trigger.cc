@@ -24,14 +24,14 @@ const model::PodCondition* PodScheduled(const model::Pod& pod) {
 
 }  // namespace
 
-LoopTrigger::LoopTrigger(const FlagValues& flags)
-    : scan_interval_(flags.options.scan_interval),
-      frequent_(flags.frequent_loops_enabled),
-      debounce_(flags.options.deviations.debounce_new_pods),
-      wakes_(flags.options.deviations.wake_when_due),
-      quiet_(flags.options.deviations.new_pod_quiet),
-      longest_wait_(flags.options.deviations.new_pod_wait),
-      bypassed_(flags.options.bypassed_scheduler_names),
+LoopTrigger::LoopTrigger(TriggerOptions options)
+    : scan_interval_(options.scan_interval),
+      frequent_(options.frequent_loops_enabled),
+      debounce_(options.deviations.debounce_new_pods),
+      wakes_(options.deviations.wake_when_due),
+      quiet_(options.deviations.new_pod_quiet),
+      longest_wait_(options.deviations.new_pod_wait),
+      bypassed_(std::move(options.bypassed_scheduler_names)),
       pods_{.hasty = kMostHasty},
       nodes_{.hasty = kMostHasty} {}
 
@@ -120,8 +120,8 @@ report::CallAgain LoopTrigger::Next() const {
   if (!wakes_) return next;
   if (last_->call_again) hasten(last_->call_again->at, last_->call_again->why);
   if (ended_) hasten(*ended_, "what was under way has ended");
-  const Duration pause =
-      std::max<Duration>(kBetweenHasty, kPauseOfPass * (last_->ended - last_->began));
+  const Duration worked = last_->worked.value_or(last_->ended - last_->began);
+  const Duration pause = std::max<Duration>(kBetweenHasty, kPauseOfPass * worked);
   const auto follow = [&](const Changes& changes, std::string_view why) {
     if (changes.first && changes.hasty >= 1)
       hasten(std::max(*changes.first + quiet_, last_->ended + pause), why);

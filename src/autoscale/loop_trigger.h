@@ -18,7 +18,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "autoscale/flags.h"
+#include "autoscale/options.h"
 #include "model/pod.h"
 #include "report/pass_report.h"
 
@@ -26,7 +26,7 @@ namespace coppice::autoscale {
 
 class LoopTrigger {
  public:
-  explicit LoopTrigger(const FlagValues& flags);
+  explicit LoopTrigger(TriggerOptions options);
 
   // True if it is news that hastens the next pass, all four.
   //
@@ -44,6 +44,8 @@ class LoopTrigger {
     TimePoint last_scale_down;
     bool waits_for_quiet = false;  // every pending pod was too new
     std::optional<report::CallAgain> call_again = std::nullopt;
+    // How much of it the thread was at work; the rest it waited, for a cloud say. Absent: all.
+    std::optional<Duration> worked = std::nullopt;
   };
   void PassEnded(const LastPass& pass);
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "autoscale/flags.h"
 #include "base/fake_clock.h"
 #include "test/support/must.h"
 
@@ -26,7 +27,7 @@ struct TriggerRig {
   FakeClock clock;
   TimePoint start = clock.Now();
   FlagValues flags;
-  LoopTrigger Make() { return LoopTrigger(flags); }
+  LoopTrigger Make() { return LoopTrigger(flags.ForTrigger()); }
   LoopTrigger::LastPass Idle(TimePoint began) {
     return {.began = began,
             .ended = began + milliseconds(10),
@@ -174,6 +175,17 @@ TEST(LoopTriggerTest, NodesDoNotUseUpThePassesOfPods) {
   const TimePoint gone = rig.start + 8 * milliseconds(510) + seconds(1);
   EXPECT_TRUE(trigger.PodGone(gone));
   EXPECT_EQ(trigger.Due(), gone + milliseconds(100));
+}
+
+TEST(LoopTriggerTest, APassThatWaitedForTheCloudHasTakenNothingFromOthers) {
+  TriggerRig rig;
+  LoopTrigger trigger = rig.Make();
+  auto pass = rig.Idle(rig.start);
+  pass.ended = pass.began + seconds(3);
+  pass.worked = milliseconds(20);
+  trigger.PassEnded(pass);
+  trigger.PodGone(pass.ended);
+  EXPECT_EQ(trigger.Due(), pass.ended + milliseconds(500));
 }
 
 TEST(LoopTriggerTest, ASlowPassLeavesRoomForOthers) {

@@ -18,7 +18,7 @@ namespace coppice::autoscale {
 
 class NodeList {
  public:
-  NodeList(const Options& options, cluster::World& world, cloud::NodeGroups& groups,
+  NodeList(const StartupTaintOptions& options, cluster::World& world, cloud::NodeGroups& groups,
            const Owners& owners, Processors& slots)
       : taints_(options), world_(world), groups_(groups), owners_(owners), slots_(slots) {}
 

@@ -35,7 +35,7 @@ class NodeListTest : public testing::Test {
   const Options options_ = WithStartupTaint();  // the list reads it when it is made
   cluster::World world_;
   cloud::FakeNodeGroups groups_;
-  Owners owners_{options_, groups_, world_};
+  Owners owners_{options_.deviations, groups_, world_};
   Processors slots_;
   NodeList list_{options_, world_, groups_, owners_, slots_};
 };

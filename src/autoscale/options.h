@@ -1,4 +1,4 @@
-// Every option of the autoscaler with its default. Names and defaults are upstream's (the flag is
+// Every option of the autoscaler with its default, a struct for each part that reads them. Names and defaults are upstream's (the flag is
 // the member's name with '-'); flags.cc has the table that reads them from a command line.
 //
 // What Coppice does differently by default is in `deviations`, one switch each, listed in
@@ -87,65 +87,85 @@ struct ResourceRange {
   friend bool operator==(const ResourceRange&, const ResourceRange&) = default;
 };
 
-struct Options {
-  // Loop.
+// When a pass follows the one before.
+struct LoopOptions {
   Duration scan_interval = std::chrono::seconds(10);
+};
+
+// What is told to the cluster, and where.
+struct StatusOptions {
   std::string namespace_ = "kube-system";
   std::string status_config_map_name = "cluster-autoscaler-status";
   bool write_status_configmap = true;
   bool record_duplicated_events = false;
+};
 
-  // Per-group defaults; a group's own options replace them.
-  cloud::ScalingOptions group_defaults;
+// How large the cluster may be, and must.
+struct LimitOptions {
+  int max_nodes_total = 0;                                        // 0: no limit
+  ResourceRange cores_total{0, 320'000};                          // cores
+  ResourceRange memory_total{0, int64_t{6'400'000} * (1 << 30)};  // bytes
+  std::map<std::string, ResourceRange> gpu_total;                 // by value of the GPU label
+};
 
-  // Scale-up.
-  std::vector<std::string> expander = {"least-waste"};
-  bool balance_similar_node_groups = false;
+// Which groups are alike.
+struct SimilarityOptions {
   std::vector<std::string> balancing_ignore_label;
   std::vector<std::string> balancing_label;
   double memory_difference_ratio = 0.015;
   double max_free_difference_ratio = 0.05;
   double max_allocatable_difference_ratio = 0.05;
-  int max_nodes_total = 0;                                        // 0: no limit
-  ResourceRange cores_total{0, 320'000};                          // cores
-  ResourceRange memory_total{0, int64_t{6'400'000} * (1 << 30)};  // bytes
-  std::map<std::string, ResourceRange> gpu_total;                 // by value of the GPU label
-  int max_nodes_per_scaleup = 1000;
-  Duration max_nodegroup_binpacking_duration = std::chrono::seconds(10);
-  Duration max_binpacking_time = std::chrono::minutes(5);
-  bool fastpath_binpacking_enabled = false;
-  bool salvo_scale_up = false;
-  Duration salvo_scale_up_budget = std::chrono::minutes(1);
-  bool parallel_scale_up = false;
-  bool scaleup_simulation_for_skipped_node_groups_enabled = false;
-  Duration initial_node_group_backoff_duration = std::chrono::minutes(5);
-  Duration max_node_group_backoff_duration = std::chrono::minutes(30);
-  Duration node_group_backoff_reset_timeout = std::chrono::hours(3);
-  Duration new_pod_scale_up_delay = Duration::zero();
+};
+
+// Which pods count, and which are bought for.
+struct PodOptions {
   int32_t expendable_pods_priority_cutoff = -10;
   std::vector<std::string> bypassed_scheduler_names;
   std::vector<std::string> allowed_scheduler_names;
   // Pods of these are bought for as whole gangs by another engine of this process: they take room
   // on nodes, but are nobody to buy for here. No flag: whoever runs both engines says it.
   std::vector<std::string> gang_scheduler_names;
-  bool scale_up_from_zero = true;
-  bool enforce_node_group_min_size = false;
+};
+
+// When a group is backed off, and when there is too much amiss.
+struct GroupStateOptions {
+  Duration initial_node_group_backoff_duration = std::chrono::minutes(5);
+  Duration max_node_group_backoff_duration = std::chrono::minutes(30);
+  Duration node_group_backoff_reset_timeout = std::chrono::hours(3);
+  double max_total_unready_percentage = 45;
+  int ok_total_unready_count = 3;
+};
+
+// What a new node of a group is taken to be.
+struct TemplateOptions {
   bool force_ds = false;
   bool scale_from_unschedulable = false;
   Duration node_info_cache_expire_time = std::chrono::hours(87'600);
+};
 
-  // Scale-down.
-  bool scale_down_enabled = true;
+// Taints that come and go by themselves.
+struct StartupTaintOptions {
+  std::vector<std::string> startup_taint;  // and --ignore-taint
+  std::vector<std::string> startup_taint_prefix;
+  std::vector<std::string> status_taint;
+};
+
+// How long nothing is removed after something has happened.
+struct CooldownOptions {
   Duration scale_down_delay_after_add = std::chrono::minutes(10);
   Duration scale_down_delay_after_delete = Duration::zero();
   Duration scale_down_delay_after_failure = std::chrono::minutes(3);
   bool scale_down_delay_type_local = false;
-  bool scale_down_unready_enabled = true;
-  bool ignore_mirror_pods_utilization = false;
-  Duration scale_down_simulation_timeout = std::chrono::seconds(30);
-  Duration unremovable_node_recheck_timeout = std::chrono::minutes(5);
+};
+
+// How many nodes go at once.
+struct DeletionLimitOptions {
   int max_scale_down_parallelism = 10;
   int max_drain_parallelism = 1;
+};
+
+// Which pods keep a node, and how the others leave it.
+struct DrainOptions {
   int64_t max_graceful_termination_sec = 600;
   std::vector<drain::PriorityTier>
       drain_priority_config;  // empty: one tier of max_graceful_termination_sec
@@ -157,6 +177,10 @@ struct Options {
   Duration blocking_system_pod_distruption_timeout = std::chrono::hours(1);  // upstream's spelling
   bool daemonset_eviction_for_empty_nodes = false;
   bool daemonset_eviction_for_occupied_nodes = true;
+};
+
+// How a node is marked and deleted.
+struct DeletionOptions {
   bool cordon_node_before_terminating = true;
   Duration node_delete_delay_after_taint = std::chrono::seconds(5);
   bool dynamic_node_delete_delay_after_taint_enabled = false;
@@ -165,23 +189,82 @@ struct Options {
   Duration node_deletion_candidate_ttl = Duration::zero();
   int max_bulk_soft_taint_count = 10;
   Duration max_bulk_soft_taint_time = std::chrono::seconds(3);
+};
 
-  // Health.
+// What is looked at when nodes are to go.
+struct ScaleDownOptions {
+  bool scale_down_enabled = true;
+  bool scale_down_unready_enabled = true;
+  bool ignore_mirror_pods_utilization = false;
+  Duration scale_down_simulation_timeout = std::chrono::seconds(30);
+  Duration unremovable_node_recheck_timeout = std::chrono::minutes(5);
+};
+
+// How it is bought for those pods.
+struct ScaleUpOptions {
+  std::vector<std::string> expander = {"least-waste"};
+  bool balance_similar_node_groups = false;
+  int max_nodes_per_scaleup = 1000;
+  Duration max_nodegroup_binpacking_duration = std::chrono::seconds(10);
+  Duration max_binpacking_time = std::chrono::minutes(5);
+  bool fastpath_binpacking_enabled = false;
+  bool salvo_scale_up = false;
+  Duration salvo_scale_up_budget = std::chrono::minutes(1);
+  bool parallel_scale_up = false;
+  bool scaleup_simulation_for_skipped_node_groups_enabled = false;
+  Duration new_pod_scale_up_delay = Duration::zero();
+  bool scale_up_from_zero = true;
+  bool enforce_node_group_min_size = false;
+};
+
+// What is done about machines and groups that fail.
+struct RepairOptions {
   bool force_delete_unregistered_nodes = false;
   bool force_delete_failed_nodes = false;
-  double max_total_unready_percentage = 45;
-  int ok_total_unready_count = 3;
-  std::vector<std::string> startup_taint;  // and --ignore-taint
-  std::vector<std::string> startup_taint_prefix;
-  std::vector<std::string> status_taint;
   bool enable_graceful_degradation = false;
   Duration pending_pods_batching_timeout = std::chrono::minutes(4);
+};
+
+// All of them, as the flags fill them and as only the engine holds them: its parts take what they
+// read, by the name of one of the structs above.
+struct Options : LoopOptions,
+                 StatusOptions,
+                 LimitOptions,
+                 SimilarityOptions,
+                 PodOptions,
+                 GroupStateOptions,
+                 TemplateOptions,
+                 StartupTaintOptions,
+                 CooldownOptions,
+                 DeletionLimitOptions,
+                 DrainOptions,
+                 DeletionOptions,
+                 ScaleDownOptions,
+                 ScaleUpOptions,
+                 RepairOptions {
+  // Per-group defaults; a group's own options replace them.
+  cloud::ScalingOptions group_defaults;
 
   Deviations deviations;
 
   // How many questions to the filters a pass may spend on what would have helped the pods that
   // nothing helps. Below zero: as many as it takes, and everything else is told in full, too.
   int explain_checks = 200;
+};
+
+// What LoopTrigger reads.
+struct TriggerOptions : LoopOptions {
+  bool frequent_loops_enabled = true;
+  std::vector<std::string> bypassed_scheduler_names;
+  Deviations deviations;
+};
+
+// What AutoscalerMetrics shows, and by what it tells things apart.
+struct MetricsOptions {
+  LimitOptions limits;
+  StartupTaintOptions taints;
+  std::vector<std::string> bypassed_scheduler_names;
+  bool per_group = false;
 };
 
 }  // namespace coppice::autoscale

@@ -30,7 +30,7 @@ void Owners::TellNodes() {
 }
 
 std::string Owners::NotOurs(const cloud::NodeRef& node, std::string_view group) const {
-  if (!options_.deviations.fuses) return "";
+  if (!deviations_.fuses) return "";
   const auto owner = groups_.GroupOf(node);
   if (!owner.ok()) return "nobody can say whose machine it is: " + owner.status().message();
   if (!owner->has_value()) return "the provider does not know the machine as its own";

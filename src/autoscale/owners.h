@@ -14,8 +14,8 @@ namespace coppice::autoscale {
 
 class Owners {
  public:
-  Owners(const Options& options, cloud::NodeGroups& groups, const cluster::World& world)
-      : options_(options), groups_(groups), world_(world) {}
+  Owners(const Deviations& deviations, cloud::NodeGroups& groups, const cluster::World& world)
+      : deviations_(deviations), groups_(groups), world_(world) {}
 
   // "": nobody's. Nothing: the provider has not said yet.
   std::optional<std::string> GroupOf(const model::Node& node) const;
@@ -26,7 +26,7 @@ class Owners {
   std::string NotOurs(const cloud::NodeRef& node, std::string_view group) const;
 
  private:
-  const Options& options_;
+  const Deviations& deviations_;
   cloud::NodeGroups& groups_;
   const cluster::World& world_;
   uint64_t told_set_ = 0;  // which set of nodes the provider knows of

@@ -35,7 +35,7 @@ class OwnersTest : public testing::Test {
   cluster::World world;
   cloud::FakeNodeGroups groups;
   std::vector<std::vector<std::string>> told;
-  Owners owners{options, groups, world};
+  Owners owners{options.deviations, groups, world};
 };
 
 TEST_F(OwnersTest, ANodeIsAGroupsOrNobodysOrItIsNotKnownYet) {

@@ -67,7 +67,7 @@ void AddKin(const cluster::World& world, Pods unmarked, Pods& pending) {
 
 }  // namespace
 
-bool CountsAsPod(const Options& options, const model::Pod& pod) {
+bool CountsAsPod(const PodOptions& options, const model::Pod& pod) {
   if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") return false;
   if (pod.metadata.unreadable) return true;  // whose it is, and how important, is not certain
   if (!options.allowed_scheduler_names.empty() &&
@@ -77,7 +77,8 @@ bool CountsAsPod(const Options& options, const model::Pod& pod) {
   return !model::IsExpendable(pod, options.expendable_pods_priority_cutoff);
 }
 
-Pods ListPending(const Options& options, const cluster::World& world) {
+Pods ListPending(const PodOptions& options, const Deviations& deviations,
+                 const cluster::World& world) {
   Pods pending;
   Pods unprocessed;
   Pods unmarked;
@@ -96,7 +97,7 @@ Pods ListPending(const Options& options, const cluster::World& world) {
     } else if (ListsScheduler(options.bypassed_scheduler_names, pod.spec.scheduler_name) &&
                IsUnprocessed(pod)) {
       unprocessed.push_back({entry->pod, entry->index});
-    } else if (options.deviations.unmarked_kin && ScheduledCondition(pod) == nullptr) {
+    } else if (deviations.unmarked_kin && ScheduledCondition(pod) == nullptr) {
       unmarked.push_back({entry->pod, entry->index});
     }
   }

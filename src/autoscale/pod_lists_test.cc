@@ -22,7 +22,8 @@ class PodListsTest : public testing::Test {
   void Add(model::Pod pod) { world.UpsertPod(std::make_shared<const model::Pod>(std::move(pod))); }
   std::vector<std::string> Pending() {
     std::vector<std::string> names;
-    for (const auto& pod : ListPending(options, world)) names.push_back(pod.pod->metadata.name);
+    for (const auto& pod : ListPending(options, options.deviations, world))
+      names.push_back(pod.pod->metadata.name);
     return names;
   }
 

@@ -52,7 +52,7 @@ Quotas::Amounts Quotas::Usage(const std::vector<NodeOf>& nodes) {
   return usage;
 }
 
-Quotas Quotas::ToMaxima(const Options& options, const std::vector<NodeOf>& nodes,
+Quotas Quotas::ToMaxima(const LimitOptions& options, const std::vector<NodeOf>& nodes,
                         std::string gpu_label, DevicesOf devices_of) {
   Quotas quotas(std::move(gpu_label), std::move(devices_of));
   Amounts usage = quotas.Usage(nodes);
@@ -70,7 +70,7 @@ Quotas Quotas::ToMaxima(const Options& options, const std::vector<NodeOf>& nodes
   return quotas;
 }
 
-Quotas Quotas::ToMinima(const Options& options, const std::vector<NodeOf>& nodes,
+Quotas Quotas::ToMinima(const LimitOptions& options, const std::vector<NodeOf>& nodes,
                         std::string gpu_label, DevicesOf devices_of) {
   Quotas quotas(std::move(gpu_label), std::move(devices_of));
   const bool limited =

@@ -32,9 +32,9 @@ class Quotas {
   using Amounts = std::map<std::string, int64_t, std::less<>>;
   // What a node counts for beside cpu and memory. Null: its GPUs, under the value of the label.
   using DevicesOf = std::function<Amounts(const NodeOf& of)>;
-  static Quotas ToMaxima(const Options& options, const std::vector<NodeOf>& nodes,
+  static Quotas ToMaxima(const LimitOptions& options, const std::vector<NodeOf>& nodes,
                          std::string gpu_label, DevicesOf devices_of = nullptr);
-  static Quotas ToMinima(const Options& options, const std::vector<NodeOf>& nodes,
+  static Quotas ToMinima(const LimitOptions& options, const std::vector<NodeOf>& nodes,
                          std::string gpu_label, DevicesOf devices_of = nullptr);
   static Amounts GpusOf(const model::Node& node, std::string_view gpu_label);
 

@@ -55,30 +55,15 @@ void Reasons::TellNodes(const report::ScaleDown& scale_down) {
 
 void Reasons::PassEnded(std::shared_ptr<const report::PassReport> report) {
   TellNodes(report->scale_down);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   last_ = std::move(report);
-}
-
-void Reasons::CannotBeRead(Unreadable unreadable) {
-  const std::lock_guard lock(mutex_);
-  unreadable_ = std::move(unreadable);
 }
 
 Result<std::string> Reasons::Explain(const std::string* pod, const std::string* node) const {
   std::shared_ptr<const report::PassReport> last;
-  std::vector<std::string> unreadable;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last = last_;
-    if (pod != nullptr && unreadable_.pods.contains(*pod)) {
-      unreadable.push_back(
-          "cannot be read, so nothing is bought for it, and the node that it is on stays: " +
-          unreadable_.pods.at(*pod));
-    }
-    if (node != nullptr && unreadable_.nodes.contains(*node)) {
-      unreadable.push_back("cannot be read, so no pod is planned onto it and it stays: " +
-                           unreadable_.nodes.at(*node));
-    }
   }
   if ((pod == nullptr) == (node == nullptr))
     return InvalidArgument("ask for ?pod=NAMESPACE/NAME or ?node=NAME");
@@ -92,7 +77,6 @@ Result<std::string> Reasons::Explain(const std::string* pod, const std::string* 
   } else {
     lines = report::ExplainNode(*last, *node);
   }
-  lines.insert(lines.begin(), unreadable.begin(), unreadable.end());
   if (lines.empty()) return NotFound("the last pass had nothing to decide about it");
   return Join(lines, "\n") + "\n";
 }

@@ -10,10 +10,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "report/pass_report.h"
 
@@ -24,13 +24,6 @@ class Reasons {
   explicit Reasons(const Log& log) : log_(log) {}
 
   void PassEnded(std::shared_ptr<const report::PassReport> report);
-  // What is there and cannot be read, with what is wrong: pods as namespace/name, nodes by name.
-  // Replaces what was said before.
-  struct Unreadable {
-    std::map<std::string, std::string> pods;
-    std::map<std::string, std::string> nodes;
-  };
-  void CannotBeRead(Unreadable unreadable);
   // All there is to say, a line each, about a pod (NAMESPACE/NAME) or a node: one of the two.
   // kInvalidArgument: asked wrongly; kUnavailable: no pass has ended; kNotFound: there is nothing.
   Result<std::string> Explain(const std::string* pod, const std::string* node) const;
@@ -40,9 +33,8 @@ class Reasons {
 
   const Log& log_;
   std::map<std::string, std::string> told_;  // node to what was said of it last
-  mutable std::mutex mutex_;
-  std::shared_ptr<const report::PassReport> last_;
-  Unreadable unreadable_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const report::PassReport> last_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::autoscale

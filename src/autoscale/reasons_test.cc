@@ -42,17 +42,6 @@ class ReasonsTest : public testing::Test {
   Reasons reasons_{log_};
 };
 
-TEST_F(ReasonsTest, WhatCannotBeReadIsSaidUntilItCan) {
-  Pass({});
-  reasons_.CannotBeRead({.pods = {{"default/odd", "spec.overhead[cpu]: no quantity"}},
-                         .nodes = {{"n1", "spec.taints[0].timeAdded: a time out of range"}}});
-  EXPECT_THAT(*AskPod("default/odd"), HasSubstr("spec.overhead[cpu]: no quantity"));
-  EXPECT_THAT(*AskNode("n1"), HasSubstr("a time out of range"));
-  EXPECT_EQ(AskPod("default/other").code(), Code::kNotFound);
-  reasons_.CannotBeRead({});
-  EXPECT_EQ(AskPod("default/odd").code(), Code::kNotFound);
-}
-
 TEST_F(ReasonsTest, WhatKeepsANodeIsToldOnceAndAgainWhenItIsSomethingElse) {
   EXPECT_THAT(Pass({Blocked("n1", "a")}), HasSubstr("default/a (NotEnoughPdb)"));
   EXPECT_EQ(Pass({Blocked("n1", "a")}), "");

@@ -43,18 +43,18 @@ void RemovalFuse::Removed(std::string_view node, TimePoint now) {
 }
 
 void RemovalFuse::ForgetOld(TimePoint now) {
-  const Duration window = options_.deviations.fuse_window;
+  const Duration window = deviations_.fuse_window;
   std::erase_if(removals_, [&](TimePoint at) { return at + window < now; });
 }
 
 void RemovalFuse::NoteDue(Wakeups& wake) const {
   if (!holds_) return;
   for (const TimePoint at : removals_)
-    wake.After(at + options_.deviations.fuse_window, "a fuse lets nodes go again");
+    wake.After(at + deviations_.fuse_window, "a fuse lets nodes go again");
 }
 
 int RemovalFuse::Allowed(const Moment& moment) {
-  const Deviations& fuses = options_.deviations;
+  const Deviations& fuses = deviations_;
   ForgetOld(moment.now);
   std::set<std::string> still;
   int counted = static_cast<int>(removals_.size());
@@ -103,7 +103,7 @@ Task<std::set<std::string>> RemovalFuse::AskWhoIsEmpty(const Moment& moment,
 }
 
 Task<void> RemovalFuse::Crop(Moment moment, CroppedDeletions& deletions) {
-  if (!options_.deviations.fuses || (deletions.empty.empty() && deletions.drain.empty())) co_return;
+  if (!deviations_.fuses || (deletions.empty.empty() && deletions.drain.empty())) co_return;
   const std::map<std::string, size_t> whole_groups = SizesOfWholeGroups(deletions);
   std::set<std::string> empty;
   if (!moment.stale) empty = co_await AskWhoIsEmpty(moment, deletions.empty);
@@ -111,7 +111,7 @@ Task<void> RemovalFuse::Crop(Moment moment, CroppedDeletions& deletions) {
   int allowed = Allowed(moment);
   const std::string why = moment.stale ? "the view of the cluster is too old"
                                        : "enough nodes were removed in the last " +
-                                             FormatGoDuration(options_.deviations.fuse_window);
+                                             FormatGoDuration(deviations_.fuse_window);
   const auto crop = [&](std::vector<DeletionBatch>& batches) {
     for (DeletionBatch& batch : batches) {
       const auto counts = [&](const RemovableNode& n) { return !empty.contains(n.node); };

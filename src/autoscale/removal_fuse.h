@@ -26,8 +26,9 @@ namespace coppice::autoscale {
 
 class RemovalFuse {
  public:
-  RemovalFuse(const Options& options, cluster::Writer& writer, const Log& log)
-      : options_(options), writer_(writer), log_(log) {}
+  RemovalFuse(const PodOptions& options, const Deviations& deviations, cluster::NodeWriter& writer,
+              const Log& log)
+      : options_(options), deviations_(deviations), writer_(writer), log_(log) {}
 
   struct Moment {
     TimePoint now;
@@ -54,8 +55,9 @@ class RemovalFuse {
                             const std::map<std::string, size_t>& before);
   int Allowed(const Moment& moment);
 
-  const Options& options_;
-  cluster::Writer& writer_;
+  const PodOptions& options_;
+  const Deviations& deviations_;
+  cluster::NodeWriter& writer_;
   const Log& log_;
   std::vector<TimePoint> removals_;  // within the window
   std::set<std::string> empty_;      // under way, and known to be empty: do not count

@@ -68,7 +68,7 @@ class RemovalFuseTest : public testing::Test {
   cluster::FakeWriter writer{clock};
   Log log = Log::Null();
   Options options;
-  RemovalFuse fuse{options, writer, log};
+  RemovalFuse fuse{options, options.deviations, writer, log};
   std::map<std::string, std::string> stays;
 };
 

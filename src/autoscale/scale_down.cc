@@ -329,11 +329,4 @@ std::vector<std::string> ScaleDownPlanner::Unneeded() const {
   return names;
 }
 
-std::optional<TimePoint> ScaleDownPlanner::UnneededSince(std::string_view node) const {
-  for (const auto& [name, entry] : unneeded_) {
-    if (name == node) return entry.since;
-  }
-  return std::nullopt;
-}
-
 }  // namespace coppice::autoscale

@@ -106,7 +106,6 @@ class ScaleDownPlanner {
   std::map<std::string, int> CandidatesByGroup() const;
   std::vector<std::string> Unneeded() const;  // in the order in which they were found
   const std::vector<report::StayingNode>& Staying() const { return staying_; }  // likewise
-  std::optional<TimePoint> UnneededSince(std::string_view node) const;
   TimePoint last_evaluation() const { return last_evaluation_; }
   // A fuse or a failure kept it. In the same pass as the evaluation.
   void Stays(const std::string& node, report::StayReason reason, std::string detail);

@@ -191,7 +191,7 @@ SimilarityCheck CompareLabels(const std::vector<std::string>& labels) {
   };
 }
 
-SimilarityCheck SimilarityFrom(const Options& options, std::string_view cloud_provider) {
+SimilarityCheck SimilarityFrom(const SimilarityOptions& options, std::string_view cloud_provider) {
   if (!options.balancing_label.empty()) return CompareLabels(options.balancing_label);
   const std::pair<std::string_view, LabelFlavor> clouds[] = {
       {"aws", LabelFlavor::kAws}, {"gce", LabelFlavor::kGce}, {"azure", LabelFlavor::kAzure}};

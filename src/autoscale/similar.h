@@ -42,7 +42,7 @@ SimilarityCheck CompareLabels(const std::vector<std::string>& labels);
 // What the options ask for: --balancing-label, or the templates. The ratios and
 // --balancing-ignore-label reach only the three clouds' own comparisons, as upstream has it; every
 // other provider gets the defaults.
-SimilarityCheck SimilarityFrom(const Options& options, std::string_view cloud_provider);
+SimilarityCheck SimilarityFrom(const SimilarityOptions& options, std::string_view cloud_provider);
 
 struct GroupSize {
   std::string group;

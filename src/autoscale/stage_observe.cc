@@ -47,7 +47,7 @@ Result<bool> ObserveStage::LookAgain(Observation& seen) {
 
 Status ObserveStage::ListAgain(Observation& seen) {
   const bool news = TRY(LookAgain(seen));
-  if (news) seen.pending = ListPending(shared_.options, shared_.world);
+  if (news) seen.pending = ListPending(shared_.options, shared_.options.deviations, shared_.world);
   return Status::Ok();
 }
 
@@ -77,7 +77,7 @@ Status ObserveStage::Recognize(Pass& pass, Observation& seen) {
   const StandStill::Plan still(parts_.still);
   const Status listed = List(seen);
   seen.listed = true;
-  seen.pending = ListPending(shared_.options, shared_.world);
+  seen.pending = ListPending(shared_.options, shared_.options.deviations, shared_.world);
   for (const auto& observer : shared_.slots.loop_start) observer->Refresh(pass.View());
   if (!listed.ok()) {
     pass.Fail("internalError", listed.message());

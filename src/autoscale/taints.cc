@@ -52,7 +52,7 @@ std::optional<TimePoint> TaintTime(const model::Node& node, std::string_view key
   return std::nullopt;
 }
 
-TaintConfig::TaintConfig(const Options& options)
+TaintConfig::TaintConfig(const StartupTaintOptions& options)
     : startup_keys_(options.startup_taint),
       startup_prefixes_(options.startup_taint_prefix),
       status_keys_(options.status_taint) {

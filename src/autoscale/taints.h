@@ -28,7 +28,7 @@ std::optional<TimePoint> TaintTime(const model::Node& node, std::string_view key
 // Which taints mean what, from the options.
 class TaintConfig {
  public:
-  explicit TaintConfig(const Options& options);
+  explicit TaintConfig(const StartupTaintOptions& options);
 
   // Set at boot and taken away when the node is really ready (a network plug-in, a GPU driver).
   bool IsStartupTaint(std::string_view key) const;

@@ -15,7 +15,7 @@ namespace coppice::autoscale {
 
 class Tell {
  public:
-  Tell(const Options& options, cluster::Writer& writer, Processors& slots)
+  Tell(const StatusOptions& options, cluster::EventWriter& writer, Processors& slots)
       : options_(options), writer_(writer), slots_(slots) {}
 
   // An event on the status ConfigMap, if there is to be one at all.
@@ -28,8 +28,8 @@ class Tell {
  private:
   void EmitScaleUp(const report::ScaleUp& scale_up);
 
-  const Options& options_;
-  cluster::Writer& writer_;
+  const StatusOptions& options_;
+  cluster::EventWriter& writer_;
   Processors& slots_;
 };
 

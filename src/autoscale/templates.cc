@@ -114,8 +114,9 @@ void FillDeprecatedLabels(model::Labels& labels) {
   }
 }
 
-Templates::Templates(const Options& options, cloud::NodeGroups& groups, Rng& rng)
-    : options_(options), groups_(groups), rng_(rng), taints_(options) {}
+Templates::Templates(const TemplateOptions& options, const StartupTaintOptions& taints,
+                     cloud::NodeGroups& groups, Rng& rng)
+    : options_(options), groups_(groups), rng_(rng), taints_(taints) {}
 
 std::string Templates::Suffix() { return std::to_string(rng_.Next() >> 1); }
 

@@ -59,7 +59,8 @@ bool ShouldRunOn(const model::DaemonSet& daemon_set, const model::Node& node);
 // group.
 class Templates {
  public:
-  Templates(const Options& options, cloud::NodeGroups& groups, Rng& rng);
+  Templates(const TemplateOptions& options, const StartupTaintOptions& taints,
+            cloud::NodeGroups& groups, Rng& rng);
 
   // `pods_of` lists what runs on a node, in node order.
   using PodsOf = std::function<std::vector<const model::Pod*>(const model::Node&)>;
@@ -84,7 +85,7 @@ class Templates {
 
   std::string Suffix();
 
-  const Options& options_;
+  const TemplateOptions& options_;
   cloud::NodeGroups& groups_;
   Rng& rng_;
   TaintConfig taints_;

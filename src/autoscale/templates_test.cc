@@ -67,7 +67,7 @@ class TemplatesTest : public testing::Test {
   cloud::FakeNodeGroups groups;
   std::vector<ListedNode> nodes;
   std::vector<std::shared_ptr<const model::DaemonSet>> daemon_sets;
-  Templates templates{options, groups, rng};
+  Templates templates{options, options, groups, rng};
 };
 
 TEST_F(TemplatesTest, ANodeIsASourceOnceItHasBeenReadyForAMinute) {

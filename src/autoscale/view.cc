@@ -6,7 +6,7 @@
 
 namespace coppice::autoscale {
 
-cluster::WorldOptions ViewOf(const Options& options) {
+cluster::WorldOptions ViewOf(const PodOptions& options) {
   cluster::WorldOptions view;
   view.counts = [options](const model::Pod& pod) { return Engine::Counts(options, pod); };
   view.marks.eviction_annotations = {std::string(kAnnotationPrefix)};

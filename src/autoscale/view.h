@@ -9,6 +9,6 @@ namespace coppice::autoscale {
 
 // Which pods count, which annotations tell pods apart when a node is to go, and which taint carries
 // a time.
-cluster::WorldOptions ViewOf(const Options& options);
+cluster::WorldOptions ViewOf(const PodOptions& options);
 
 }  // namespace coppice::autoscale

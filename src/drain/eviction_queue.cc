@@ -87,6 +87,7 @@ Task<void> EvictionQueue::Delete(cluster::PodPtr pod, TimePoint deadline) {
   entry.busy = false;
   entry.deleted = status.ok() || status.code() == Code::kNotFound;
   Refused(entry);
+  if (hooks_.deleted) hooks_.deleted(*pod, status);
 }
 
 void EvictionQueue::ForgetOld() {

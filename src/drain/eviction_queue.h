@@ -30,6 +30,8 @@ class EvictionQueue {
     std::function<void(const model::Pod&, const Status&)> answered;
     // A pod is deleted without asking its budgets.
     std::function<void(const model::Pod&, TimePoint deadline)> forced;
+    // How that was answered.
+    std::function<void(const model::Pod&, const Status&)> deleted = nullptr;
   };
   EvictionQueue(cluster::PodWriter& writer, const Clock& clock, Hooks hooks)
       : writer_(writer), clock_(clock), hooks_(std::move(hooks)) {}

@@ -11,43 +11,29 @@ Result<PdbTracker> PdbTracker::Create(
     const model::ObjectMeta& meta = pdb->metadata;
     auto selector = TRY(model::Selector::From(pdb->spec.selector)
                             .Context("pod disruption budget " + meta.namespace_ + "/" + meta.name));
-    tracker.by_namespace_[meta.namespace_].push_back(tracker.budgets_.size());
-    tracker.budgets_.push_back({.namespace_ = meta.namespace_,
-                                .name = meta.name,
-                                .selector = std::move(selector),
-                                .allowed = pdb->status.disruptions_allowed});
+    tracker.index_.Add(meta.namespace_, std::move(selector));
+    tracker.budgets_.push_back({.name = meta.name, .allowed = pdb->status.disruptions_allowed});
   }
   return tracker;
 }
 
-template <class Wanted>
-const PdbTracker::Budget* PdbTracker::FindBudget(const model::Pod& pod, Wanted wanted) const {
-  const auto it = by_namespace_.find(pod.metadata.namespace_);
-  if (it == by_namespace_.end()) return nullptr;
-  for (const size_t index : it->second) {
-    const Budget& budget = budgets_[index];
-    if (wanted(budget) && budget.selector.Matches(pod.metadata.labels)) return &budget;
-  }
-  return nullptr;
-}
-
 bool PdbTracker::HasBudget(const model::Pod& pod) const {
-  return FindBudget(pod, [](const Budget&) { return true; }) != nullptr;
+  return index_.First(pod.metadata, [](size_t) { return true; }) != BudgetIndex::kNone;
 }
 
 const std::string* PdbTracker::ExhaustedBudget(const model::Pod& pod) const {
-  const Budget* budget = FindBudget(pod, [](const Budget& b) { return b.allowed < 1; });
-  return budget == nullptr ? nullptr : &budget->name;
+  const size_t budget =
+      index_.First(pod.metadata, [this](size_t b) { return budgets_[b].allowed < 1; });
+  return budget == BudgetIndex::kNone ? nullptr : &budgets_[budget].name;
 }
 
 PdbTracker::Answer PdbTracker::CanRemove(const std::vector<const model::Pod*>& pods) const {
   Answer answer;
-  for (const Budget& budget : budgets_) {
+  for (size_t number = 0; number < budgets_.size(); ++number) {
+    const Budget& budget = budgets_[number];
     int32_t count = 0;
     for (const model::Pod* pod : pods) {
-      if (pod->metadata.namespace_ != budget.namespace_ ||
-          !budget.selector.Matches(pod->metadata.labels))
-        continue;
+      if (!index_.Means(number, pod->metadata)) continue;
       ++count;
       if (budget.allowed < 1) return {.can_remove = false, .in_parallel = false, .blocking = pod};
       if (budget.allowed < count) {
@@ -62,13 +48,10 @@ PdbTracker::Answer PdbTracker::CanRemove(const std::vector<const model::Pod*>& p
 void PdbTracker::Remove(const std::vector<const model::Pod*>& pods) {
   if (budgets_.empty()) return;
   for (const model::Pod* pod : pods) {
-    const auto it = by_namespace_.find(pod->metadata.namespace_);
-    if (it == by_namespace_.end()) continue;
-    for (const size_t index : it->second) {
-      if (!budgets_[index].selector.Matches(pod->metadata.labels)) continue;
-      --budgets_[index].allowed;
+    index_.ForEach(pod->metadata, [this](size_t budget) {
+      --budgets_[budget].allowed;
       ++version_;
-    }
+    });
   }
 }
 

@@ -7,14 +7,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "drain/budget_index.h"
+#include "model/pod.h"
 #include "model/policy.h"
-#include "model/selector.h"
 
 namespace coppice::drain {
 
@@ -42,20 +42,13 @@ class PdbTracker {
 
  private:
   struct Budget {
-    std::string namespace_;
     std::string name;
-    model::Selector selector = model::Selector::Nothing();
     int32_t allowed = 0;
   };
 
-  // The first budget that covers the pod and satisfies `wanted`, or null. Asked for every pod of
-  // the cluster, so it looks only at the budgets of the pod's namespace.
-  template <class Wanted>
-  const Budget* FindBudget(const model::Pod& pod, Wanted wanted) const;
-
-  std::vector<Budget> budgets_;  // in list order
+  BudgetIndex index_;
+  std::vector<Budget> budgets_;  // in list order, as their numbers in the index
   uint64_t version_ = 1;
-  std::map<std::string, std::vector<size_t>, std::less<>> by_namespace_;
 };
 
 }  // namespace coppice::drain

@@ -9,12 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "autoscale/assembly.h"
-#include "base/fake_clock.h"
-#include "seats/open_node_groups.h"
-#include "test/support/agreeing_writer.h"
-#include "test/support/must.h"
-#include "test/support/test_certificates.h"
+#include "test/support/opened_engine_rig.h"
 
 namespace coppice::autoscale {
 namespace {
@@ -161,15 +156,9 @@ struct StateSeen final : ScaleStateObserver {
   Calls& calls;
 };
 
-class ProcessorSlotsTest : public testing::Test {
+class ProcessorSlotsTest : public test::OpenedEngineRig {
  protected:
-  ProcessorSlotsTest() {
-    app::RegisterDiscoveredPlugins(plugins_);
-    config_ =
-        dir_.Write("groups.yaml",
-                   "clusterTag: a\ncloud: {kind: simulated, seed: 1}\n"
-                   "nodeGroups: [{name: web, maxSize: 5, flavor: small-2-4, zone: north1}]\n");
-  }
+  ProcessorSlotsTest() { config_ = dir_.Write("groups.yaml", kGroups); }
 
   // Registers a processor of type P under the name "test" and asks for it.
   template <class P, class Registry>
@@ -199,56 +188,19 @@ class ProcessorSlotsTest : public testing::Test {
     Use<StateSeen>(r.scale_state, "scale-state");
   }
 
-  void AddPendingPod(Duration age = std::chrono::minutes(1), std::string name = "web-1",
-                     std::string_view cpu = "0") {
-    model::Pod pod;
-    pod.metadata.name = name;
-    pod.metadata.namespace_ = "default";
-    pod.metadata.uid = name;
-    pod.spec.containers.push_back({.name = "main"});
-    pod.spec.containers[0].resources.requests["cpu"] = MUST(model::Quantity::Parse(cpu));
-    pod.metadata.creation_timestamp = model::Time{clock_.Now() - age};
-    pod.status.phase = "Pending";
-    pod.status.conditions.push_back(
-        {.type = "PodScheduled", .status = "False", .reason = "Unschedulable"});
-    world_.UpsertPod(std::make_shared<const model::Pod>(pod));
-  }
-
   std::shared_ptr<const report::PassReport> Pass() {
     std::vector<std::string> args = {"--cloud-provider=simulated", "--cloud-config=" + config_,
                                      "--upstream-exact"};
     std::ranges::copy(flags_, std::back_inserter(args));
     assembly_.reset();
-    groups_ = MUST(seats::OpenNodeGroups(MUST(ParseFlags(args)), plugins_, clock_, rng_, log_,
-                                         metrics_, &workers_));
-    assembly_ = MUST(Assembly::Create({.flags = MUST(ParseFlags(args)),
-                                       .plugins = plugins_,
-                                       .world = world_,
-                                       .writer = writer_,
-                                       .executor = executor_,
-                                       .workers = workers_,
-                                       .rng = rng_,
-                                       .log = log_,
-                                       .metrics = metrics_,
-                                       .groups = *groups_}));
-    return executor_.BlockOn(assembly_->engine().Pass(clock_.Now()));
+    assembly_ = MUST(Make(std::move(args)));
+    return PassOf(*assembly_);
   }
 
-  app::Plugins plugins_;
-  FakeClock clock_;
-  Executor executor_{clock_};
-  SeededRng rng_{1};
-  Metrics metrics_;
-  Log log_ = Log::Null();
-  InlineWorkers workers_;
-  cluster::World world_;
-  test::AgreeingWriter writer_;
-  test::TempDirectory dir_;
   std::string config_;
   Calls calls_;
   std::vector<std::string> flags_;
-  std::unique_ptr<cloud::NodeGroups> groups_;
-  std::unique_ptr<Assembly> assembly_;
+  std::unique_ptr<Assembled> assembly_;
 };
 
 TEST_F(ProcessorSlotsTest, SlotsAreAskedInTheOrderOfTheLoop) {
@@ -364,7 +316,7 @@ TEST_F(ProcessorSlotsTest, AGroupThatDoesNotExistIsMadeWhenItIsChosen) {
   AddPendingPod();
   EXPECT_EQ(Pass()->scale_up.result, report::ScaleUpResult::kSuccessful);
   EXPECT_THAT(calls_, ElementsAre("made fresh"));
-  EXPECT_EQ(MUST(groups_->TargetSize("web")), 1);
+  EXPECT_EQ(MUST(assembly_->groups().TargetSize("web")), 1);
 }
 
 TEST_F(ProcessorSlotsTest, AGroupThatDoesNotExistIsDearerThanOneThatDoes) {
