@@ -43,6 +43,9 @@ class ClaimStore {
   Task<Status> Delete(ClaimPtr claim);
   Task<Status> RemoveFinalizer(ClaimPtr claim);
 
+  // Of a dry run: one that was never there.
+  void Forget(const ClaimPtr& claim) { own_.erase(claim->metadata.name); }
+
   // Asks after claims that we have written and the World has never shown.
   void LookAfterUnseen();
 

@@ -17,6 +17,12 @@ using Json = nlohmann::json;
 constexpr Duration kReadAgain = std::chrono::minutes(5);
 const cloud::NodeClassKind kOurs = {"coppice.dev", "v1alpha1", "NodeClass"};
 
+bool SameClass(const cloud::NodeClassInput& a, const cloud::NodeClassInput& b) {
+  return a.kind.group == b.kind.group && a.kind.kind == b.kind.kind &&
+         a.node_class.metadata.name == b.node_class.metadata.name &&
+         a.node_class.metadata.uid == b.node_class.metadata.uid;
+}
+
 using ClassPtr = std::shared_ptr<const model::NodeClass>;
 
 cluster::ObjectName NameOfClass(const model::NodeClass& node_class) {
@@ -45,6 +51,10 @@ bool ClassKeeper::Look(TimePoint now) {
   std::string versions;
   context_.world().objects<model::NodeClass>().ForEachByName([&](const ClassPtr& node_class) {
     cloud::NodeClassInput input{.kind = kOurs, .node_class = *node_class};
+    if (node_class->metadata.unreadable) {
+      inputs.push_back(std::move(input));
+      return;
+    }
     versions += node_class->metadata.name + "=" + node_class->metadata.uid + "/" +
                 std::to_string(node_class->metadata.generation) +
                 (node_class->metadata.deletion_timestamp ? "-" : "") + ";";
@@ -64,21 +74,38 @@ bool ClassKeeper::Look(TimePoint now) {
   });
   if (context_.parts.foreign_classes) {
     for (cloud::NodeClassInput& input : context_.parts.foreign_classes()) {
+      if (input.node_class.metadata.unreadable) {
+        inputs.push_back(std::move(input));
+        continue;
+      }
       versions += input.kind.group + "/" + input.kind.kind + "/" + input.node_class.metadata.name +
                   "=" + input.node_class.metadata.uid + "/" +
                   input.node_class.metadata.resource_version + ";";
       inputs.push_back(std::move(input));
     }
   }
+  // The provider goes by what was read last of a class that cannot be read now: with half of one
+  // its machines would look outdated.
+  std::vector<cloud::NodeClassInput> readable;
+  for (const cloud::NodeClassInput& input : inputs) {
+    if (!input.node_class.metadata.unreadable) readable.push_back(input);
+    const auto before = std::ranges::find_if(last_, [&](const cloud::NodeClassInput& one) {
+      return input.node_class.metadata.unreadable && SameClass(one, input);
+    });
+    if (before == last_.end()) continue;
+    readable.push_back(*before);
+    versions += input.node_class.metadata.name + "=as before;";
+  }
+  last_ = readable;
   const bool changed = versions != handed_over_;
   if (changed) {
     handed_over_ = versions;
-    context_.parts.claims.SetClasses(inputs);
+    context_.parts.claims.SetClasses(std::move(readable));
   }
   const auto states = context_.parts.claims.ClassStates();
   context_.classes.clear();
   for (const cloud::NodeClassInput& input : inputs) Judge(input.kind, input.node_class, states);
-  WriteOurs(now);
+  if (!context_.pretends()) WriteOurs(now);
   return changed;
 }
 
@@ -91,7 +118,11 @@ void ClassKeeper::Judge(const cloud::NodeClassKind& kind, const model::NodeClass
            one.name == node_class.metadata.name;
   });
   const auto* ready = model::FindCondition(node_class.status.conditions, model::karpenter::kReady);
-  if (state != states.end()) {
+  if (node_class.metadata.unreadable) {
+    facts.ready = false;
+    facts.reason = "NodeClassUnreadable";
+    facts.message = "the node class cannot be read: " + node_class.metadata.unreadable->what;
+  } else if (state != states.end()) {
     if (state->known) facts.ready = state->ready;
     facts.reason = state->reason;
     facts.message = state->message;
@@ -108,6 +139,7 @@ void ClassKeeper::Judge(const cloud::NodeClassKind& kind, const model::NodeClass
 void ClassKeeper::WriteOurs(TimePoint now) {
   context_.world().objects<model::NodeClass>().ForEachByName([&](const ClassPtr& node_class) {
     const std::string& name = node_class->metadata.name;
+    if (node_class->metadata.unreadable) return;
     const NodeClassFacts& facts = context_.classes[kOurs.group + "/" + kOurs.kind + "/" + name];
     model::Condition ready{.type = model::karpenter::kReady,
                            .status = !facts.ready   ? "Unknown"

@@ -42,6 +42,7 @@ class ClassKeeper {
   Context& context_;
   std::map<std::string, UserData> user_data_;  // by the class's name
   std::string handed_over_;                    // which versions
+  std::vector<cloud::NodeClassInput> last_;    // those that were, as they were read
   std::set<std::string> busy_;
 };
 

@@ -1,9 +1,14 @@
 #include "provision/cluster_view.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "model/resources.h"
+#include "provision/amounts.h"
 #include "provision/default_spread.h"
 
 namespace coppice::provision {
@@ -19,6 +24,33 @@ std::string ShapeText(const model::ResourceList& requests) {
   std::string text;
   for (const auto& [name, amount] : requests) text += name + "=" + amount.Canonical() + ",";
   return text;
+}
+
+// What each machine of ours carries. Not of too many: a provider makes so many types and no more,
+// and those that somebody waits for come first; of many every so manieth, from small to large.
+std::vector<model::ResourceList> LoadsOf(const Context& context) {
+  constexpr size_t kMost = 100;
+  std::map<std::tuple<int64_t, int64_t, std::string>, model::ResourceList> loads;
+  context.world().ForEachNode([&](const NodePtr& node) {
+    if (!context.Manages(*node)) return;
+    model::ResourceList load;
+    for (const auto* entry : context.world().BoundTo(node->metadata.name)) {
+      if (!IsTerminal(*entry->pod)) AddResources(load, model::PlacedRequestList(*entry->pod));
+    }
+    if (load.empty()) return;
+    const model::Quantity* cpu = load.Find("cpu");
+    const model::Quantity* memory = load.Find("memory");
+    loads.emplace(std::tuple(cpu == nullptr ? 0 : cpu->MilliValue(),
+                             memory == nullptr ? 0 : memory->Value(), ShapeText(load)),
+                  std::move(load));
+  });
+  std::vector<model::ResourceList> chosen;
+  size_t at = 0;
+  for (auto& [key, load] : loads) {
+    const size_t place = at++ * kMost / std::max(loads.size(), kMost);
+    if (loads.size() <= kMost || place >= chosen.size()) chosen.push_back(std::move(load));
+  }
+  return chosen;
 }
 
 std::shared_ptr<const DefaultSpread> DefaultSpreadOf(const Context& context) {
@@ -65,8 +97,7 @@ StorageRules StorageRulesOf(const Context& context) {
           .unsupported_topology_keys = context.traits().unsupported_storage_topology_keys};
 }
 
-DisruptionWorld MakeView(const ViewParts& parts, TimePoint now,
-                         const std::vector<PodPtr>& also_asked) {
+DisruptionWorld MakeView(const ViewParts& parts, TimePoint now, ViewFor purpose) {
   Context& context = parts.context;
   const cluster::World& world = context.world();
   DisruptionObjects objects;
@@ -76,13 +107,21 @@ DisruptionWorld MakeView(const ViewParts& parts, TimePoint now,
     model::ResourceList requests = model::RequestList(pod);
     if (shapes.insert(ShapeText(requests)).second) waiting.requests.push_back(std::move(requests));
   };
-  for (const PodPtr& pod : also_asked) ask_for(*pod);
+  for (const PodPtr& pod : purpose.also_asked) ask_for(*pod);
   for (const auto* entry : world.Pods()) {
     const PodPtr& pod = entry->pod;
     const bool waits = pod->spec.node_name.empty();
     if (waits && context.parts.not_ours && context.parts.not_ours(*pod)) continue;
     objects.pods.push_back(pod);
     if (waits && IsProvisionable(*pod)) ask_for(*pod);
+  }
+  if (purpose.disruption) {
+    // Once for all pools.
+    waiting.loads = [&context,
+                     known = std::optional<std::vector<model::ResourceList>>()]() mutable {
+      if (!known) known = LoadsOf(context);
+      return *known;
+    };
   }
   objects.pools = parts.pools.Views(waiting);
   objects.claims = parts.store.List();
@@ -94,6 +133,8 @@ DisruptionWorld MakeView(const ViewParts& parts, TimePoint now,
   objects.storage.volumes = AllOf<model::PersistentVolume>(world);
   objects.storage.classes = AllOf<model::StorageClass>(world);
   objects.storage.csi_nodes = AllOf<model::CsiNode>(world);
+  objects.ephemeral_taints = context.ephemeral_taints();
+  objects.waiting_pools = std::move(purpose.waiting_pools);
   objects.marked_for_deletion = parts.marks.leaving;
   for (const auto& [id, until] : parts.marks.nominated) {
     if (now < until) objects.nominated.insert(id);

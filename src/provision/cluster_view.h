@@ -19,10 +19,16 @@ struct ViewParts {
   const Marks& marks;
 };
 
-// `also_asked`: pods that are not pending here and are about to be asked for, too. Instance types
-// that are made to measure are made for them as well.
-DisruptionWorld MakeView(const ViewParts& parts, TimePoint now,
-                         const std::vector<PodPtr>& also_asked = {});
+struct ViewFor {
+  // Pods that are not pending here and are about to be asked for, too. Instance types that are made
+  // to measure are made for them as well.
+  std::vector<PodPtr> also_asked = {};
+  // Types are also made for what the machines of pools carry, each taken together.
+  bool disruption = false;
+  // Whose machines are no candidates for now, and why.
+  std::map<std::string, std::string> waiting_pools = {};
+};
+DisruptionWorld MakeView(const ViewParts& parts, TimePoint now, ViewFor purpose = {});
 
 SolverOptions SolverOptionsOf(const Context& context);
 DisruptionOptions DisruptionOptionsOf(const Context& context);

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/view_age.h"
+#include "provision/tolerance.h"
 
 namespace coppice::provision {
 
@@ -29,13 +31,25 @@ RepairPolicies RepairPoliciesOf(const EngineParts& parts) {
   return {};
 }
 
+std::shared_ptr<const EphemeralTaints> EphemeralTaintsOf(const cloud::NodeClaimsTraits& traits) {
+  return std::make_shared<const EphemeralTaints>(EphemeralTaints{
+      .taints = traits.ephemeral_taints, .prefixes = traits.ephemeral_taint_prefixes});
+}
+
 }  // namespace
 
 Context::Context(EngineParts engine_parts)
     : parts(std::move(engine_parts)),
       repair(RepairPoliciesOf(parts)),
-      kinds_(parts.claims.SupportedNodeClasses()) {
+      kinds_(parts.claims.SupportedNodeClasses()),
+      ephemeral_(EphemeralTaintsOf(parts.claims.Traits())) {
   for (const cloud::NodeClassKind& kind : kinds_) class_labels_.push_back(ClassLabelOf(kind));
+}
+
+std::string Context::Stale() const {
+  return cluster::ViewAge{options().max_view_age, "--pool-max-view-age", parts.view_age,
+                          parts.oldest_kind}
+      .Stale("nothing is bought or taken away");
 }
 
 void Context::Spawn(Task<void> task) {
@@ -98,6 +112,39 @@ void Context::Tell(const About& about, std::string_view type, std::string_view r
   }
   parts.writer.Emit({about.kind, about.namespace_, about.name, about.uid, std::string(type),
                      std::string(reason), std::move(text)});
+}
+
+void Context::SetOfPool(const std::string& pool, std::string_view name, std::string_view help,
+                        double value, MetricLabels labels) {
+  labels["nodepool"] = pool;
+  Set(name, help, value, labels);
+  auto& of_pool = of_pools_[pool];
+  auto it = of_pool.find(name);
+  if (it == of_pool.end()) it = of_pool.emplace(std::string(name), std::set<MetricLabels>()).first;
+  it->second.insert(std::move(labels));
+}
+
+void Context::KeepOfPool(const std::string& pool, std::string_view name,
+                         const std::set<MetricLabels>& these) {
+  const auto of_pool = of_pools_.find(pool);
+  if (of_pool == of_pools_.end()) return;
+  const auto series = of_pool->second.find(name);
+  if (series == of_pool->second.end()) return;
+  std::erase_if(series->second, [&](const MetricLabels& labels) {
+    if (these.contains(labels)) return false;
+    parts.metrics.RemoveGauge(name, labels);
+    return true;
+  });
+}
+
+void Context::ForgetPools(const std::set<std::string>& there) {
+  std::erase_if(of_pools_, [&](const auto& entry) {
+    if (there.contains(entry.first)) return false;
+    for (const auto& [name, series] : entry.second) {
+      for (const MetricLabels& labels : series) parts.metrics.RemoveGauge(name, labels);
+    }
+    return true;
+  });
 }
 
 void Context::Observe(std::string_view name, std::string_view help, double value,

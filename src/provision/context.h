@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +28,14 @@ class Context {
 
   const EngineOptions& options() const { return parts.options; }
   cluster::World& world() const { return parts.world; }
+  // A dry run: what is decided is shown, once, and nothing that follows from it is done.
+  bool pretends() const { return parts.writer.pretends(); }
+  // "", or why nothing may be decided now: the view of the cluster is too old.
+  std::string Stale() const;
   TimePoint Now() const { return parts.executor.clock().Now(); }
   const cloud::NodeClaimsTraits& traits() const { return parts.claims.Traits(); }
   const model::LabelRules& labels() const { return traits().labels; }
+  const std::shared_ptr<const EphemeralTaints>& ephemeral_taints() const { return ephemeral_; }
 
   // ---- Work that goes on between passes.
 
@@ -98,6 +104,14 @@ class Context {
            const MetricLabels& labels = {}) {
     parts.metrics.GetGauge(name, help, labels).Set(value);
   }
+  // A gauge about a pool: goes with it.
+  void SetOfPool(const std::string& pool, std::string_view name, std::string_view help,
+                 double value, MetricLabels labels);
+  // Those of pools that are not `there` go.
+  void ForgetPools(const std::set<std::string>& there);
+  // Of one pool and name only these stay.
+  void KeepOfPool(const std::string& pool, std::string_view name,
+                  const std::set<MetricLabels>& these);
   void Observe(std::string_view name, std::string_view help, double value,
                const MetricLabels& labels = {});
 
@@ -105,10 +119,13 @@ class Context {
   Task<void> Counted(Task<void> task);
 
   const std::vector<cloud::NodeClassKind> kinds_;
+  const std::shared_ptr<const EphemeralTaints> ephemeral_;
   std::vector<std::string> class_labels_;
   size_t under_way_ = 0;
   TimePoint wake_at_ = TimePoint::min();
   std::map<std::string, TimePoint, std::less<>> told_;  // until when it is not told again
+  // Gauges by pool, by name.
+  std::map<std::string, std::map<std::string, std::set<MetricLabels>, std::less<>>> of_pools_;
 };
 
 std::string LabelOr(const model::Labels& labels, std::string_view key, std::string_view other = "");

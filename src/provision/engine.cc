@@ -36,6 +36,9 @@ report::ClaimState StateOf(const model::NodeClaim& claim, TimePoint now) {
       .zone = LabelOr(claim.metadata.labels, model::kZoneLabel),
       .capacity_type = LabelOr(claim.metadata.labels, model::kCapacityTypeLabel),
       .since = claim.metadata.creation_timestamp ? claim.metadata.creation_timestamp->at : now};
+  if (const auto lasts = model::LastingOf(claim.spec.expire_after);
+      lasts && claim.metadata.creation_timestamp)
+    state.expires = Later(claim.metadata.creation_timestamp->at, *lasts);
   const auto at = [&](const char* type) {
     const auto* condition = model::FindCondition(claim.status.conditions, type);
     if (condition == nullptr) return;
@@ -43,6 +46,12 @@ report::ClaimState StateOf(const model::NodeClaim& claim, TimePoint now) {
     state.text = condition->reason == condition->type ? "" : condition->reason;
     if (!condition->message.empty()) state.text += ": " + condition->message;
   };
+  if (claim.metadata.unreadable) {
+    state.stage = "Unreadable";
+    state.text = "cannot be read, so that it and its machine stay as they are: " +
+                 claim.metadata.unreadable->what;
+    return state;
+  }
   if (claim.metadata.deletion_timestamp) {
     state.since = claim.metadata.deletion_timestamp->at;
     const bool ends = model::IsTrue(claim.status.conditions, names::kInstanceTerminating);
@@ -81,7 +90,7 @@ class Engine::Body {
         repair_({context_, store_, life_}),
         provisioner_({context_, store_, pools_, life_, marks_, observation_.times}),
         queue_({context_, store_, life_, provisioner_, marks_}),
-        disruptor_({context_, store_, pools_, queue_, marks_}),
+        disruptor_({context_, store_, pools_, queue_, provisioner_, marks_}),
         seller_({context_, store_, pools_, life_, provisioner_, marks_,
                  [this] { return passed_ && garbage_.refreshed(); }}) {
     provisioner_.explain = [this](std::shared_ptr<const DisruptionWorld> world,
@@ -102,6 +111,10 @@ class Engine::Body {
     context_.ForgetWakes();
     auto report = std::make_shared<report::ProvisionReport>();
     report->at = now;
+    TimePoint from = now;
+    const auto stage = [&](const char* name) {
+      report->stages.emplace_back(name, context_.Now() - std::exchange(from, context_.Now()));
+    };
     if (classes_.Look(now)) garbage_.RefreshSoon();
     garbage_.Look(now);
     store_.LookAfterUnseen();
@@ -111,21 +124,33 @@ class Engine::Body {
     const auto claims = store_.List();
     pools_.Look(claims, nodes, marks_.leaving, now);
     observation_.Look(claims, now);
-    life_.Look(claims, nodes, now);
+    // On a stale view nothing is bought and no machine is given up: what looks late, gone or empty
+    // may be none of that. What somebody has decided goes on.
+    const bool fresh = context_.Stale().empty();
+    if (fresh) life_.Look(claims, nodes, now);
     node_end_.Look(claims, now);
-    repair_.Look(claims, nodes, now);
-    provisioner_.KeepStatic(claims, now);
-    queue_.Look(now);
-    queue_.Recover(claims, nodes);
+    if (fresh) {
+      repair_.Look(claims, nodes, now);
+      provisioner_.KeepStatic(claims, now);
+    }
+    stage("machines");
+    if (fresh) {
+      queue_.Look(now);
+      queue_.Recover(claims, nodes);
+    }
     if (garbage_.refreshed()) disruptor_.Look(claims, now);
+    stage("disruption");
     if (!passed_) TriggerAll(now);
     TriggerLeaving(now);
     if (garbage_.refreshed() && now >= batcher_.Due()) {
       batcher_.Take(now);
       provisioning_ = co_await provisioner_.Run(now);
       NoteProvisioning(context_.Now());
+      stage("provisioning");
     }
     Finish(*report, context_.Now());
+    stage("report");
+    report->took = context_.Now() - now;
     report_ = report;
     co_return report_;
   }
@@ -153,10 +178,11 @@ class Engine::Body {
     std::map<std::string, std::vector<report::PoolMiss>> by_text;
     const SolverOptions options = SolverOptionsOf(context_);
     const size_t most = context_.options().explain_pods;
+    size_t solves_left = context_.options().explain_solves;
     const std::function<void()> work = [&] {
       for (const report::UnplacedPod& pod : unplaced) {
         if (pod.ignored || by_text.contains(pod.text) || by_text.size() >= most) continue;
-        by_text[pod.text] = NearMisses(*world, pod.pod, options);
+        by_text[pod.text] = NearMisses(*world, pod.pod, options, solves_left);
       }
     };
     const Status done = co_await OnWorker(context_.parts.workers, context_.parts.executor, work);
@@ -201,8 +227,8 @@ class Engine::Body {
     observation_.Synced(claims, garbage_.refreshed(), now);
     report.pools = pools_.States(costs);
     for (const report::PoolState& pool : report.pools) {
-      context_.Set("karpenter_nodepools_cost_total", "The estimated cost of the nodes of a pool.",
-                   pool.cost, {{"nodepool", pool.name}});
+      context_.SetOfPool(pool.name, "karpenter_nodepools_cost_total",
+                         "The estimated cost of the nodes of a pool.", pool.cost, {});
     }
     report.provisioning = provisioning_;
     if (report.provisioning) {
@@ -224,7 +250,8 @@ class Engine::Body {
     report.under_way = context_.under_way();
     for (const auto* entry : context_.world().Unbound())
       report.waiting_pods += IsProvisionable(*entry->pod) ? 1 : 0;
-    if (!garbage_.refresh_status().ok())
+    report.error = context_.Stale();
+    if (report.error.empty() && !garbage_.refresh_status().ok())
       report.error = "the cloud cannot be read: " + garbage_.refresh_status().message();
     passed_ = true;
     last_pass_ = now;

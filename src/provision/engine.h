@@ -66,6 +66,7 @@ struct EngineParts {
   const fit::Chain* filters = nullptr;
   // How old the view of the cluster is; null: always fresh.
   std::function<Duration()> view_age = nullptr;
+  std::function<std::string()> oldest_kind = nullptr;  // what it is so old of
   // Pods that somebody else buys for (a gang that batch holds). Null: none.
   std::function<bool(const model::Pod&)> not_ours = nullptr;
   // The class objects that are no coppice.dev NodeClass, of the kinds that the provider supports.

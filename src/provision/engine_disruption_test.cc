@@ -191,6 +191,152 @@ TEST_F(EngineDisruptionTest, RestartTakesTheTaintsOfAnUnfinishedCommandBack) {
   EXPECT_FALSE(HasTaint(rig_.Nodes()[0]));
 }
 
+TEST_F(EngineDisruptionTest, ACommandThatDoesNotHoldKeepsNoOtherMethodWaiting) {
+  const auto add = [&](const std::string& pool) {
+    rig_.AddPod(pool, 1000, [&](model::Pod& pod) {
+      pod.spec.node_selector[std::string(model::kNodePoolLabel)] = pool;
+    });
+  };
+  for (const char* pool : {"left", "right", "other"}) {
+    rig_.AddPool(pool, OnDemandOnly);
+    add(pool);
+  }
+  Settle();
+  std::string drifted;
+  for (const auto& claim : rig_.Claims()) {
+    if (*claim.metadata.labels.Find(model::kNodePoolLabel) != "other") continue;
+    drifted = claim.metadata.name;
+    rig_.cloud.SetDrifted(claim.status.provider_id, "ImageDrifted");
+  }
+  rig_.RemovePod("left");
+  // Whichever empty node is looked at fills meanwhile, and the other one empties.
+  size_t abandoned = 0;
+  const auto play = [&] {
+    for (const auto& command : rig_.engine().report()->commands) {
+      if (command.stage == "Abandoned") ++abandoned;
+      if (command.stage != "Validating" || command.reason != "Empty") continue;
+      const std::string full = command.pools.front() == "left" ? "left" : "right";
+      if (rig_.FindPod(full) != nullptr) continue;
+      add(full);
+      rig_.RemovePod(full == "left" ? "right" : "left");
+    }
+    return std::ranges::none_of(rig_.Claims(),
+                                [&](const auto& claim) { return claim.metadata.name == drifted; });
+  };
+  EXPECT_TRUE(rig_.RunUntil(play, minutes(12)));
+  EXPECT_GT(abandoned, 0u);
+  EXPECT_EQ(rig_.cloud.ever_made(), 4);
+}
+
+TEST_F(EngineDisruptionTest, APauseIsKeptAndNotTakenForNothingToDo) {
+  rig_.options.pause_between_disruptions = minutes(3);
+  rig_.Restart();
+  rig_.AddPool("default", [](model::NodePool& pool) {
+    OnDemandOnly(pool);
+    pool.spec.disruption.budgets = {{model::DisruptionBudget{.nodes = "1"}}};
+  });
+  for (const char* number : {"1", "2"}) {
+    rig_.AddPod(std::string("big") + number, 6000);
+    rig_.AddPod(std::string("small") + number, 1000);
+  }
+  Settle();
+  ASSERT_EQ(rig_.Claims().size(), 2);
+  rig_.RemovePod("big1");
+  rig_.RemovePod("big2");
+  const auto goes = [](const auto& claim) { return claim.metadata.deletion_timestamp.has_value(); };
+  ASSERT_TRUE(rig_.RunUntil([&] { return std::ranges::any_of(rig_.Claims(), goes); }, minutes(2)));
+  rig_.RunFor(minutes(2) + seconds(40));
+  ASSERT_EQ(rig_.Claims().size(), 1) << "the first is gone, and nothing has come";
+  EXPECT_FALSE(goes(rig_.Claims()[0]));
+  EXPECT_THAT(report::ExplainNode(*rig_.engine().report(), rig_.Nodes()[0].metadata.name),
+              testing::Contains(testing::HasSubstr("pauses between disruptions")));
+  EXPECT_TRUE(rig_.RunUntil([&] { return rig_.Claims().size() == 2; }, minutes(1) + seconds(30)))
+      << "the dear one is replaced as soon as the pause is over";
+}
+
+TEST_F(EngineDisruptionTest, ACommandThatCouldNotBeginIsTriedAgainSoon) {
+  rig_.AddPool("default", OnDemandOnly);
+  rig_.AddPod("big", 6000);
+  rig_.AddPod("small", 1000);
+  Settle();
+  rig_.before_write = [](std::string_view what) {
+    return what == "node" ? Unavailable("not now") : Status::Ok();
+  };
+  rig_.RemovePod("big");
+  rig_.RunFor(seconds(90));
+  ASSERT_EQ(rig_.Claims().size(), 1);
+  rig_.before_write = nullptr;
+  EXPECT_TRUE(rig_.RunUntil([&] { return rig_.Claims().size() == 2; }, minutes(1)));
+}
+
+TEST_F(EngineDisruptionTest, AClaimThatIsNotLaunchedKeepsOnlyItsPoolWaiting) {
+  const auto add = [&](const std::string& name, const std::string& pool, int64_t cpu_millis) {
+    rig_.AddPod(name, cpu_millis, [&](model::Pod& pod) {
+      pod.spec.node_selector[std::string(model::kNodePoolLabel)] = pool;
+    });
+  };
+  for (const char* pool : {"stuck", "other"}) {
+    rig_.AddPool(pool, OnDemandOnly);
+    add(pool, pool, 1000);
+  }
+  Settle();
+  rig_.cloud.on_create = [](const model::NodeClaim& claim) {
+    return *claim.metadata.labels.Find(model::kNodePoolLabel) == "stuck"
+               ? cloud::FakeAnswer{.status = Unavailable("slow"), .happens = false}
+               : cloud::FakeAnswer{};
+  };
+  add("big", "stuck", 7000);
+  rig_.RunFor(seconds(5));
+  rig_.RemovePod("stuck");
+  rig_.RemovePod("other");
+  for (int i = 0; i < 9; ++i) {  // there is always one that has just been asked for
+    add("more" + std::to_string(i), "stuck", 7000);
+    rig_.RunFor(seconds(10));
+  }
+  size_t stands = 0;
+  for (const auto& claim : rig_.Claims()) {
+    const std::string& pool = *claim.metadata.labels.Find(model::kNodePoolLabel);
+    EXPECT_TRUE(pool == "stuck" || claim.metadata.deletion_timestamp) << "its own pool is synced";
+    if (pool == "stuck" && !claim.status.provider_id.empty()) {
+      ++stands;
+      EXPECT_FALSE(claim.metadata.deletion_timestamp);
+      EXPECT_THAT(report::ExplainNode(*rig_.engine().report(), claim.status.node_name),
+                  testing::Contains(testing::HasSubstr("is not launched yet")));
+    }
+  }
+  EXPECT_EQ(stands, 1u);
+}
+
+TEST_F(EngineDisruptionTest, AboveItsLimitAPoolBuysNoReplacement) {
+  rig_.AddPool("default", OnDemandOnly);
+  rig_.AddPod("big", 6000);
+  rig_.AddPod("small", 1000);
+  Settle();
+  nlohmann::json patch;
+  patch["spec"]["limits"]["cpu"] = "7";  // it has 8
+  rig_.Patch({"karpenter.sh/v1", "nodepools", "", "default"}, patch);
+  rig_.RemovePod("big");
+  rig_.RunFor(minutes(3));
+  EXPECT_EQ(rig_.cloud.ever_made(), 1);
+  EXPECT_TRUE(std::ranges::any_of(rig_.engine().report()->commands, [](const auto& command) {
+    return command.text.find("exceeds limit") != std::string::npos;
+  }));
+}
+
+TEST_F(EngineDisruptionTest, TypesAreAskedForWhatAMachineCarriesAltogether) {
+  std::set<std::string> asked;
+  rig_.cloud.on_types = [&](const cloud::WaitingShapes& waiting) {
+    if (!waiting.loads) return;
+    for (const auto& load : waiting.loads()) asked.insert(load.Find("cpu")->Canonical());
+  };
+  rig_.AddPool("default");
+  rig_.AddPod("p", 1000);
+  rig_.AddPod("q", 500);
+  Settle();
+  rig_.RunFor(seconds(15));
+  EXPECT_THAT(asked, testing::Contains(model::Quantity::FromMillis(1500).Canonical()));
+}
+
 TEST_F(EngineDisruptionTest, CheapestNodeSaysWhatAReplacementWouldCost) {
   rig_.AddPool("default", OnDemandOnly);
   rig_.AddPod("p", 1000);

@@ -49,18 +49,33 @@ class EngineRig : public cluster::Writer {
   cluster::StoredObjects objects{clock};
   EngineOptions options;
   const fit::Chain* filters = nullptr;
+  cluster::WorldOptions view;  // of another engine on the same World; from the next start on
   Duration boot_time = std::chrono::seconds(30);
   bool lags = false;     // the World is told only by Deliver()
   bool kubelets = true;  // machines become nodes
+  std::vector<model::Taint> boot_taints = {UnregisteredTaint()};  // of new nodes
+  // From when the World has been told of a new object to when who made it is answered.
+  Duration create_answer_after = Duration::zero();
   bool schedules = true;
   bool replaces = true;                  // pods that are evicted come back as others
   std::set<std::string> protected_pods;  // a budget keeps them
+  // Objects that the World is told of as ones that could not be read, by name.
+  std::set<std::string> unreadable;
   std::vector<cluster::Event> events;
   std::vector<std::string> evicted;
   std::vector<std::string> deleted_pods;
+  Duration view_age{};
+  bool dry = false;  // what is written goes nowhere
+  size_t pretended_claims = 0;
   // Asked before every write; not OK: the answer.
   std::function<Status(std::string_view what)> before_write;
 
+  static model::Taint UnregisteredTaint() {
+    model::Taint taint;
+    taint.key = model::karpenter::kUnregisteredTaint;
+    taint.effect = model::kNoExecute;
+    return taint;
+  }
   cluster::World& world() { return *process_->world; }
   Engine& engine() { return *process_->engine; }
   Executor& executor() { return *process_->executor; }
@@ -133,9 +148,23 @@ class EngineRig : public cluster::Writer {
   void Patch(const cluster::ObjectName& name, const Json& patch) {
     Ignore(objects.UpdateObject(name, patch.dump()));
   }
+  void DeletePool(const std::string& name) {
+    Ignore(objects.DeleteObject({"karpenter.sh/v1", "nodepools", "", name}));
+  }
   void DeleteClaim(const std::string& name) {
     cluster::ObjectName object{"karpenter.sh/v1", "nodeclaims", "", name};
     Ignore(objects.DeleteObject(object));
+  }
+  // From now on they cannot be read, or can again; the World is told at once.
+  void SetUnreadable(std::set<std::string> names) {
+    unreadable = std::move(names);
+    for (const char* kind : {"nodepools", "nodeclaims"}) {
+      for (const std::string& json : objects.List("karpenter.sh/v1", kind))
+        Tell(kind, NameIn(json), &json);
+    }
+    for (const std::string& json : objects.List("v1", "nodes")) Tell("nodes", NameIn(json), &json);
+    for (const auto& [name, pod] : pods_) Show(*pod);
+    engine().ObjectsChanged(clock.Now());
   }
   size_t CountEvents(std::string_view reason) const {
     return static_cast<size_t>(std::ranges::count(events, reason, &cluster::Event::reason));
@@ -185,7 +214,7 @@ class EngineRig : public cluster::Writer {
   void Kill() { process_.reset(); }
   void Start() {
     process_ = std::make_unique<Process>();
-    process_->world = std::make_unique<cluster::World>();
+    process_->world = std::make_unique<cluster::World>(view);
     process_->executor = std::make_unique<Executor>(clock);
     news_.clear();
     for (const char* kind : {"nodepools", "nodeclaims"}) {
@@ -205,7 +234,9 @@ class EngineRig : public cluster::Writer {
                       .metrics = metrics,
                       .metric_sources = &metric_sources,
                       .filters = filters,
-                      .foreign_classes = [] { return Classes(); }};
+                      .view_age = [this] { return view_age; },
+                      .oldest_kind = [] { return "Pod"; },
+                      .foreign_classes = [this] { return Classes(); }};
     process_->engine = std::make_unique<Engine>(std::move(parts));
   }
   Metrics metrics;
@@ -227,9 +258,10 @@ class EngineRig : public cluster::Writer {
 
   // ---- Writer.
 
+  bool pretends() const override { return dry; }
   Task<Status> ChangeNode(std::string node, cluster::NodeChange change) override {
     const Status may = May("node");
-    if (!may.ok()) co_return may;
+    if (!may.ok() || dry) co_return may;
     cluster::ObjectName name{"v1", "nodes", "", node};
     const auto json = co_await objects.ObjectNow(name);
     if (!json.ok()) co_return json.status();
@@ -283,27 +315,36 @@ class EngineRig : public cluster::Writer {
   Task<Result<std::string>> CreateObject(cluster::ObjectName object, std::string json) override {
     const Status may = May("create");
     if (!may.ok()) co_return may;
-    co_return co_await objects.CreateObject(std::move(object), std::move(json));
+    if (dry) {
+      Json made = Json::parse(json);
+      made["metadata"]["uid"] = "dry-run-" + std::to_string(++pretended_claims);
+      co_return made.dump();
+    }
+    auto made = co_await objects.CreateObject(std::move(object), std::move(json));
+    if (create_answer_after > Duration::zero()) co_await executor().Sleep(create_answer_after);
+    co_return made;
   }
   Task<Result<std::string>> UpdateObject(cluster::ObjectName object, std::string patch) override {
     const Status may = May("update");
     if (!may.ok()) co_return may;
+    if (dry) co_return co_await objects.ObjectNow(std::move(object));
     co_return co_await objects.UpdateObject(std::move(object), std::move(patch));
   }
   Task<Result<std::string>> UpdateStatus(cluster::ObjectName object, std::string patch) override {
     const Status may = May("status");
     if (!may.ok()) co_return may;
+    if (dry) co_return co_await objects.ObjectNow(std::move(object));
     co_return co_await objects.UpdateStatus(std::move(object), std::move(patch));
   }
   Task<Status> ChangeFinalizers(cluster::ObjectName object,
                                 cluster::FinalizerChange change) override {
     const Status may = May("finalizers");
-    if (!may.ok()) co_return may;
+    if (!may.ok() || dry) co_return may;
     co_return co_await objects.ChangeFinalizers(std::move(object), std::move(change));
   }
   Task<Status> DeleteObject(cluster::ObjectName object) override {
     const Status may = May("delete");
-    if (!may.ok()) co_return may;
+    if (!may.ok() || dry) co_return may;
     co_return co_await objects.DeleteObject(std::move(object));
   }
   Task<Result<std::string>> ObjectNow(cluster::ObjectName object) override {
@@ -318,10 +359,11 @@ class EngineRig : public cluster::Writer {
     std::unique_ptr<Executor> executor;  // goes first
   };
 
-  static std::vector<cloud::NodeClassInput> Classes() {
+  std::vector<cloud::NodeClassInput> Classes() const {
     cloud::NodeClassInput input;
     input.kind = {cloud::FakeNodeClaims::kGroup, "v1", cloud::FakeNodeClaims::kKind};
     input.node_class.metadata.name = kClass;
+    input.node_class = *AsRead(std::move(input.node_class));
     return {input};
   }
   static std::string NameIn(const std::string& json) {
@@ -349,8 +391,14 @@ class EngineRig : public cluster::Writer {
   void Store(cluster::ObjectName name, const std::string& json) {
     if (!Run(objects.CreateObject(name, json)).ok()) Ignore(objects.UpdateObject(name, json));
   }
+  template <class T>
+  std::shared_ptr<const T> AsRead(T object) const {
+    if (unreadable.contains(object.metadata.name))
+      object.metadata.unreadable = model::Unreadable{.what = "spec: odd", .reason = "malformed"};
+    return std::make_shared<const T>(std::move(object));
+  }
   void Show(const model::Pod& pod) {
-    if (process_ != nullptr) world().UpsertPod(std::make_shared<const model::Pod>(pod));
+    if (process_ != nullptr) world().UpsertPod(AsRead(pod));
   }
   void Tell(const std::string& resource, const std::string& name, const std::string* json) {
     if (process_ == nullptr) return;
@@ -358,12 +406,12 @@ class EngineRig : public cluster::Writer {
     if (resource == "nodepools") TellAs<model::NodePool>(name, json);
     if (resource != "nodes") return;
     if (json == nullptr) return world().DeleteNode(name);
-    world().UpsertNode(std::make_shared<const model::Node>(*wire::FromJson<model::Node>(*json)));
+    world().UpsertNode(AsRead(*wire::FromJson<model::Node>(*json)));
   }
   template <class T>
   void TellAs(const std::string& name, const std::string* json) {
     if (json == nullptr) return world().Erase<T>("", name);
-    world().Upsert<T>(std::make_shared<const T>(*wire::FromJson<T>(*json)));
+    world().Upsert<T>(AsRead(*wire::FromJson<T>(*json)));
   }
 
   void Leave(const std::string& name) {
@@ -394,10 +442,7 @@ class EngineRig : public cluster::Writer {
       node.metadata.labels = machine.metadata.labels;
       node.metadata.labels[model::kHostnameLabel] = node.metadata.name;
       node.spec.provider_id = id;
-      model::Taint taint;
-      taint.key = model::karpenter::kUnregisteredTaint;
-      taint.effect = model::kNoExecute;
-      node.spec.taints = {taint};
+      node.spec.taints = boot_taints;
       node.status.capacity = machine.status.capacity;
       node.status.allocatable = machine.status.allocatable;
       node.status.conditions = {
@@ -423,8 +468,11 @@ class EngineRig : public cluster::Writer {
       if (node.metadata.name != name) continue;
       node.status.conditions[0].status = status;
       node.status.conditions[0].last_transition_time = model::Time{clock.Now()};
-      Ignore(objects.UpdateStatus({"v1", "nodes", "", name}, wire::ToJson(node)));
+      PutStatus(node);
     }
+  }
+  void PutStatus(const model::Node& node) {
+    Ignore(objects.UpdateStatus({"v1", "nodes", "", node.metadata.name}, wire::ToJson(node)));
   }
 
  private:

@@ -233,6 +233,46 @@ TEST_F(MetricsTest, APodThatWaitsSaysHowLongAndInWhichZone) {
   EXPECT_THAT(page_, Not(HasSubstr("karpenter_pods_unbound_time_seconds{")));
 }
 
+TEST_F(MetricsTest, WhatIsSaidOfAPoolGoesWithIt) {
+  rig_->AddPool("first", OnDemandOnly);
+  rig_->AddPool("second", OnDemandOnly);
+  rig_->AddPod("p", 1500);
+  Play(minutes(2));
+  const auto lines = [&](const std::string& pool) {
+    std::vector<std::string> found;
+    std::istringstream page(page_);
+    for (std::string line; std::getline(page, line);) {
+      if (line.starts_with("karpenter_nodepools_") &&
+          line.find("nodepool=\"" + pool + "\"") != std::string::npos)
+        found.push_back(line);
+    }
+    return found;
+  };
+  for (const char* pool : {"first", "second"}) {
+    EXPECT_THAT(lines(pool), testing::Contains(HasSubstr("nodepools_limit")));
+    EXPECT_THAT(lines(pool), testing::Contains(HasSubstr("nodepools_usage")));
+    EXPECT_THAT(lines(pool), testing::Contains(HasSubstr("nodepools_cost_total")));
+    EXPECT_THAT(lines(pool), testing::Contains(HasSubstr("nodepools_allowed_disruptions")));
+  }
+  const bool first = *rig_->Claims()[0].metadata.labels.Find(model::kNodePoolLabel) == "first";
+  const std::string unused = first ? "second" : "first";
+  rig_->Patch({"karpenter.sh/v1", "nodepools", "", first ? "first" : "second"},
+              nlohmann::json::parse(R"({"spec": {"limits": null}})"));
+  rig_->DeletePool(unused);
+  Play(seconds(30));
+  EXPECT_THAT(lines(unused), testing::Each(HasSubstr("cost_tracker_errors_total")));
+  EXPECT_THAT(lines(first ? "first" : "second"),
+              Not(testing::Contains(HasSubstr("nodepools_limit"))));
+}
+
+TEST_F(MetricsTest, FailuresOfTheQueueAreCountedByReplacement) {
+  BuyAndFail();
+  ReplaceAndTakeBack();
+  EXPECT_THAT(page_, testing::ContainsRegex("queue_failures_total[{]consolidation_type=\"single\","
+                                            "decision=\"replace\",reason=\"underutilized\"[}] "
+                                            "[1-9]"));
+}
+
 TEST(ObservabilityTest, MayBeSwitchedOff) {
   EngineOptions options;
   options.observe_cluster_state = false;

@@ -53,10 +53,14 @@ bool IsGone(const Trial& trial, Lack what) {
 class PoolTrials {
  public:
   PoolTrials(const DisruptionWorld& world, const PoolView& view, const PodPtr& pod,
-             const SolverOptions& options)
-      : world_(world), view_(view), pod_(pod), options_(options) {}
+             const SolverOptions& options, size_t& solves_left)
+      : world_(world), view_(view), pod_(pod), options_(options), solves_left_(solves_left) {}
+
+  // As many as a pool may take: all at once, one after the other, and which label it is.
+  static constexpr size_t kMost = 1 + kInTheWay.size() + 4;
 
   bool Places(const Trial& trial) const {
+    if (solves_left_ > 0) --solves_left_;
     SolverInput input;
     input.pools.push_back(PoolIn(trial));
     // Machines are no places here, only what the counts of topology are made from.
@@ -80,6 +84,7 @@ class PoolTrials {
     const auto demands =
         model::RequirementsOf(*pod_, model::PodDemands::kRequired, options_.labels);
     for (const model::NodeRequirement& requirement : demands) {
+      if (solves_left_ == 0) break;
       if (Places({gone, requirement.key()})) return requirement.key();
     }
     return "";
@@ -220,6 +225,7 @@ class PoolTrials {
   const PoolView& view_;
   const PodPtr& pod_;
   const SolverOptions& options_;
+  size_t& solves_left_;
 };
 
 report::PoolMiss NotReady(const PoolView& view) {
@@ -245,10 +251,14 @@ bool MayBuy(const PoolView& view) {
 }
 
 report::PoolMiss MissOf(const DisruptionWorld& world, const PoolView& view, const PodPtr& pod,
-                        const SolverOptions& options) {
+                        const SolverOptions& options, size_t& solves_left) {
   if (!MayBuy(view)) return NotReady(view);
-  const PoolTrials trials(world, view, pod, options);
+  const PoolTrials trials(world, view, pod, options, solves_left);
   report::PoolMiss miss{.pool = view.pool->metadata.name, .distance = 30};
+  if (solves_left < PoolTrials::kMost) {
+    miss.text = "not looked into: too many pods wait, for too many reasons";
+    return miss;
+  }
   std::vector<Lack> gone(kInTheWay.begin(), kInTheWay.end());
   if (!trials.Places({gone, ""})) {
     miss.text = "nothing that is known of would let it take the pod";
@@ -279,9 +289,10 @@ report::PoolMiss MissOf(const DisruptionWorld& world, const PoolView& view, cons
 }  // namespace
 
 std::vector<report::PoolMiss> NearMisses(const DisruptionWorld& world, const PodPtr& pod,
-                                         const SolverOptions& options) {
+                                         const SolverOptions& options, size_t& solves_left) {
   std::vector<report::PoolMiss> misses;
-  for (const PoolView& view : world.pools) misses.push_back(MissOf(world, view, pod, options));
+  for (const PoolView& view : world.pools)
+    misses.push_back(MissOf(world, view, pod, options, solves_left));
   std::ranges::sort(misses, [](const report::PoolMiss& a, const report::PoolMiss& b) {
     return a.distance != b.distance ? a.distance < b.distance : a.pool < b.pool;
   });

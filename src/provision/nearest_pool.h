@@ -4,7 +4,8 @@
 // the other is put back, and what cannot be put back is what it needs. So a miss that is told has
 // been tried, all of its parts together.
 //
-// Pure; any thread. Each pool costs some solves of one pod.
+// Pure; any thread. Each pool costs some solves of one pod beside all that run: how many there may
+// be is the caller's to say.
 
 #pragma once
 
@@ -15,8 +16,9 @@
 
 namespace coppice::provision {
 
-// The nearest first.
+// The nearest first. Each solve takes one off `solves_left`; pools for which none are left are told
+// to have been passed over.
 std::vector<report::PoolMiss> NearMisses(const DisruptionWorld& world, const PodPtr& pod,
-                                         const SolverOptions& options);
+                                         const SolverOptions& options, size_t& solves_left);
 
 }  // namespace coppice::provision

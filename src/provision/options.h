@@ -68,10 +68,13 @@ struct EngineOptions {
   Duration garbage_every = std::chrono::minutes(2);
 
   // Above this age of the view nothing is bought and nothing is taken away.
-  Duration max_view_age = std::chrono::minutes(5);
+  Duration max_view_age = std::chrono::minutes(3);  // as for node groups
   // For how many pods that cannot be placed near misses are worked out in a pass; the rest share
   // those of their like.
   size_t explain_pods = 50;
+  // How many solves of one pod that may take in all. Each reads all pods that run: on a cluster of
+  // 20,000 a few milliseconds.
+  size_t explain_solves = 500;
 
   bool exact_batches() const { return upstream_exact || fixed_batches; }
   Duration nomination_window() const {

@@ -147,8 +147,10 @@ bool IsProvisionable(const model::Pod& pod) {
       std::ranges::any_of(pod.status.conditions, [](const model::PodCondition& condition) {
         return condition.type == "PodScheduled" && condition.reason == "Unschedulable";
       });
-  return given_up && pod.spec.node_name.empty() && pod.status.nominated_node_name.empty() &&
-         !IsOwnedBy(pod, "apps/v1", "DaemonSet") && !IsOwnedBy(pod, "v1", "Node");
+  // What an unreadable one asks for is not known: nothing is bought for it.
+  return given_up && !pod.metadata.unreadable && pod.spec.node_name.empty() &&
+         pod.status.nominated_node_name.empty() && !IsOwnedBy(pod, "apps/v1", "DaemonSet") &&
+         !IsOwnedBy(pod, "v1", "Node");
 }
 
 bool IsReschedulable(const model::Pod& pod) {
@@ -156,13 +158,27 @@ bool IsReschedulable(const model::Pod& pod) {
          !IsOwnedBy(pod, "apps/v1", "DaemonSet") && !IsOwnedBy(pod, "v1", "Node");
 }
 
-bool IsDoNotDisruptActive(const model::Pod& pod, TimePoint now) {
+Protection ProtectionOf(const model::Pod& pod, TimePoint now) {
+  using enum Protection::What;
   const std::string* value = pod.metadata.annotations.Find(kDoNotDisrupt);
-  if (value == nullptr) return false;
-  if (*value == "true") return true;
+  if (value == nullptr) return {};
+  if (*value == "true") return {.what = kAlways};
   const auto duration = ParseGoDuration(*value);
-  if (!duration.ok() || *duration <= Duration::zero()) return false;
-  return !pod.status.start_time || now - pod.status.start_time->at < *duration;
+  if (!duration.ok()) {
+    return {.what = kInvalid,
+            .wrong = fmt::format("failed to parse \"{}\" as a duration: {}", *value,
+                                 duration.status().message())};
+  }
+  if (*duration <= Duration::zero())
+    return {.what = kInvalid, .wrong = fmt::format("duration \"{}\" must be positive", *value)};
+  if (!pod.status.start_time) return {.what = kUntil};
+  const TimePoint until = Later(pod.status.start_time->at, *duration);
+  return {.what = now < until ? kUntil : kElapsed, .until = until};
+}
+
+bool IsDoNotDisruptActive(const model::Pod& pod, TimePoint now) {
+  if (pod.metadata.unreadable) return true;  // what it says about that may be what is missing
+  return ProtectionOf(pod, now).active();
 }
 
 bool HasDeviceClaims(const model::Pod& pod) {

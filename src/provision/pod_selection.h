@@ -20,8 +20,8 @@
 
 namespace coppice::provision {
 
-// kube-scheduler marked it Unschedulable, it is nowhere, preempts nobody, and belongs to neither a
-// DaemonSet nor a node.
+// kube-scheduler marked it Unschedulable, it is nowhere, preempts nobody, belongs to neither a
+// DaemonSet nor a node, and could be read.
 bool IsProvisionable(const model::Pod& pod);
 bool IsTerminal(const model::Pod& pod);     // Failed or Succeeded
 bool IsTerminating(const model::Pod& pod);  // deletionTimestamp is set
@@ -30,7 +30,17 @@ bool IsOwnedBy(const model::Pod& pod, std::string_view api_version, std::string_
 // Would come up again elsewhere: active, or of a StatefulSet and on its way out; no daemon, no
 // mirror pod.
 bool IsReschedulable(const model::Pod& pod);
-// karpenter.sh/do-not-disrupt: "true", or a duration since the pod's start that is not over.
+// What a pod's karpenter.sh/do-not-disrupt says: "true", or a duration since its start.
+struct Protection {
+  enum class What : uint8_t { kNone, kAlways, kUntil, kElapsed, kInvalid };
+  What what = What::kNone;
+  std::optional<TimePoint> until;  // absent: it has not started
+  std::string wrong;               // with it
+
+  bool active() const { return what == What::kAlways || what == What::kUntil; }
+};
+Protection ProtectionOf(const model::Pod& pod, TimePoint now);
+// Also of a pod that could not be read.
 bool IsDoNotDisruptActive(const model::Pod& pod, TimePoint now);
 bool HasDeviceClaims(const model::Pod& pod);
 

@@ -21,6 +21,7 @@ using Json = nlohmann::json;
 namespace names = model::karpenter;
 
 constexpr size_t kRing = 4;
+constexpr Duration kUnreadableAgain = std::chrono::minutes(10);
 
 bool IsHealthyRing(const std::deque<bool>& ring) {
   const auto failures = std::ranges::count(ring, false);
@@ -71,16 +72,29 @@ void PoolKeeper::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIn
     const bool behind = written != written_.end() &&
                         IsOlderVersion(pool->metadata.resource_version, written->second);
     if (written != written_.end() && !behind) written_.erase(written);
-    if (behind || busy_.contains(name) || *evaluated == *pool) return;
+    // Of an unreadable one nothing is written: a hash of half a template would be another one.
+    if (behind || busy_.contains(name) || pool->metadata.unreadable || context_.pretends() ||
+        *evaluated == *pool)
+      return;
     busy_.insert(name);
     context_.Spawn(WritePool(pool, evaluated));
   });
+  context_.ForgetPools(there);
   std::erase_if(health_, [&](const auto& entry) { return !there.contains(entry.first); });
   std::erase_if(written_, [&](const auto& entry) { return !there.contains(entry.first); });
 }
 
 NodePoolPtr PoolKeeper::Evaluated(const NodePoolPtr& pool, TimePoint now) {
   auto after = std::make_shared<model::NodePool>(*pool);
+  if (pool->metadata.unreadable) {
+    const std::string text = "the node pool cannot be read: " + pool->metadata.unreadable->what;
+    SetPoolCondition(*after, kValidationSucceeded, "False", "NodePoolUnreadable", text, now);
+    SettlePoolConditions(*after, now);
+    context_.Tell(Context::Of(*pool), "Warning", "Unreadable",
+                  text + "; nothing is bought for it and none of its machines is taken away",
+                  kUnreadableAgain);
+    return after;
+  }
   const auto wrong = model::WrongWith(*pool, context_.labels());
   if (wrong.empty()) {
     SetPoolCondition(*after, kValidationSucceeded, "True", kValidationSucceeded, "", now);
@@ -238,14 +252,21 @@ void PoolKeeper::SetMetrics(const model::NodePool& pool) {
     return resource == "cpu" ? static_cast<double>(quantity.MilliValue()) / 1000
                              : static_cast<double>(quantity.Value());
   };
+  std::set<MetricLabels> limits;
   for (const auto& [resource, quantity] : pool.spec.limits) {
-    context_.Set("karpenter_nodepools_limit", "Limits specified on the nodepool.",
-                 amount(resource, quantity), {{"resource_type", resource}, {"nodepool", name}});
+    limits.insert({{"resource_type", resource}, {"nodepool", name}});
+    context_.SetOfPool(name, "karpenter_nodepools_limit", "Limits specified on the nodepool.",
+                       amount(resource, quantity), {{"resource_type", resource}});
   }
+  context_.KeepOfPool(name, "karpenter_nodepools_limit", limits);
+  std::set<MetricLabels> usages;
   for (const auto& [resource, quantity] : pool.status.resources) {
-    context_.Set("karpenter_nodepools_usage", "The amount of resources that has been provisioned.",
-                 amount(resource, quantity), {{"resource_type", resource}, {"nodepool", name}});
+    usages.insert({{"resource_type", resource}, {"nodepool", name}});
+    context_.SetOfPool(name, "karpenter_nodepools_usage",
+                       "The amount of resources that has been provisioned.",
+                       amount(resource, quantity), {{"resource_type", resource}});
   }
+  context_.KeepOfPool(name, "karpenter_nodepools_usage", usages);
 }
 
 std::vector<report::PoolState> PoolKeeper::States(

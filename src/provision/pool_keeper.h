@@ -2,7 +2,8 @@
 // and what the hash of their template is; written into their status and annotations, and used at
 // once, whether that write has gone through or not.
 //
-// A pool with something wrong is left out, with the sentence in its condition; the others go on.
+// A pool with something wrong is left out, with the sentence in its condition; the others go on. So
+// is one that cannot be read, whose limits and budgets may be what is missing, but it is not written.
 //
 // Decision thread.
 

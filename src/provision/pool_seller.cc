@@ -63,7 +63,7 @@ std::shared_ptr<DisruptionWorld> PoolSeller::WorldFor(const market::Want& want,
   const ViewParts parts{context(), parts_.store, parts_.pools, parts_.marks};
   std::vector<PodPtr> asked;
   for (const market::TaskClass& one : want.classes) asked.push_back(one.pod);
-  auto world = std::make_shared<DisruptionWorld>(MakeView(parts, view.now, asked));
+  auto world = std::make_shared<DisruptionWorld>(MakeView(parts, view.now, {.also_asked = asked}));
   parts_.provisioner.HoldBackLimits(*world);
   ShowPlaced(want.placed, *world);
   ShowPlaced(view.placed, *world);
@@ -114,6 +114,7 @@ void PoolSeller::DropMisfits(const DisruptionWorld& world, PoolQuote& quote) con
 Task<market::Quotes> PoolSeller::Quote(market::Want want, market::View view) {
   ForgetQuotes(want.gang);
   if (!Ready()) co_return Refused("what node pools can buy is not known yet");
+  if (std::string stale = context().Stale(); !stale.empty()) co_return Refused(std::move(stale));
   if (context().options().upstream_exact)
     co_return Refused("gangs are not bought for under --upstream-exact");
   Reasons reasons;
@@ -167,7 +168,10 @@ Task<market::Refusal> PoolSeller::RefusalOf(std::shared_ptr<const DisruptionWorl
   std::vector<report::PoolMiss> misses;
   const PodPtr pod = nearest.tasks.pods[unplaced.front()];
   const SolverOptions options = SolverOptionsOf(context());
-  const std::function<void()> work = [&] { misses = NearMisses(*world, pod, options); };
+  size_t solves_left = context().options().explain_solves;
+  const std::function<void()> work = [&] {
+    misses = NearMisses(*world, pod, options, solves_left);
+  };
   const Status ran = co_await OnWorker(context().parts.workers, context().parts.executor, work);
   if (!ran.ok()) no.reasons.push_back({"all pools", said});
   for (report::PoolMiss& miss : misses) {

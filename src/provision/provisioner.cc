@@ -66,11 +66,21 @@ std::set<std::string> Provisioner::OnTheirWay() {
   for (const ClaimPtr& claim : parts_.store.List()) {
     const auto it = expected_.find(claim->metadata.uid);
     if (it == expected_.end() || !IsUnlaunched(*claim)) continue;
+    if (context().pretends() && NobodyWaits(it->second)) {
+      parts_.store.Forget(claim);
+      continue;
+    }
     pods.insert(it->second.pods.begin(), it->second.pods.end());
     left.insert(*it);
   }
   expected_ = std::move(left);
   return pods;
+}
+
+bool Provisioner::NobodyWaits(const Expected& expected) const {
+  return std::ranges::none_of(context().world().Unbound(), [&](const auto* entry) {
+    return expected.pods.contains(entry->pod->metadata.uid);
+  });
 }
 
 std::set<std::string> Provisioner::UnsyncedPools(TimePoint now) {
@@ -204,10 +214,13 @@ Task<report::PlannedMachine> Provisioner::BuyPlanned(Wish wish, report::PlannedM
     co_return machine;
   }
   machine.claim = (*made)->metadata.name;
-  context().parts.log.Info("node claim created", {{"nodeclaim", machine.claim},
-                                                  {"nodepool", pool},
-                                                  {"pods", report::Names(pods)},
-                                                  {"instance_types", machine.type_count}});
+  context().parts.log.Info(
+      context().pretends() ? "dry run: a machine would be asked for" : "machine asked for",
+      {{"nodeclaim", machine.claim},
+       {"nodepool", pool},
+       {"pods", report::Names(pods)},
+       {"instance_types", machine.type_count},
+       {"price", machine.price}});
   for (const PodPtr& pod : pods) {
     context().Tell(Context::Of(*pod), "Normal", "Nominated",
                    "Pod should schedule on: nodeclaim/" + machine.claim);
@@ -216,9 +229,7 @@ Task<report::PlannedMachine> Provisioner::BuyPlanned(Wish wish, report::PlannedM
 }
 
 std::string Provisioner::WhyNotNow(const std::set<std::string>& unsynced) const {
-  const Duration age = context().parts.view_age ? context().parts.view_age() : Duration::zero();
-  if (age > context().options().max_view_age)
-    return "the view of the cluster is stale; nothing is bought";
+  if (std::string stale = context().Stale(); !stale.empty()) return stale;
   if (context().options().upstream_exact && (!unsynced.empty() || !expected_.empty()))
     return "waiting on cluster sync: a claim is not launched yet";
   return "";

@@ -99,6 +99,8 @@ class Provisioner {
     std::set<std::string> pods;  // uids
     model::ResourceList most;    // that it may turn out to have
   };
+  // Of a dry run: all of them have a node by now, or are gone.
+  bool NobodyWaits(const Expected& expected) const;
   std::map<std::string, Expected> expected_;  // by the claim's uid
   std::map<std::string, TimePoint> unsure_;   // by pool: a create whose end is not known
   std::set<std::string> static_busy_;         // pools

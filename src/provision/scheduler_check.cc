@@ -2,8 +2,10 @@
 
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
+#include "provision/pod_selection.h"
 #include "report/explain.h"
 
 namespace coppice::provision {
@@ -31,6 +33,7 @@ class PlanInSnapshot {
   PlanInSnapshot(cluster::World& world, const PlanToCheck& plan)
       : world_(world), snapshot_(world.snapshot()), plan_(plan) {
     FindPods();
+    AddUncounted();
   }
 
   // kNone if the snapshot has it already under that name.
@@ -50,35 +53,42 @@ class PlanInSnapshot {
     return Add(node);
   }
 
-  cluster::PodIndex IndexOf(size_t pod) const {
-    const auto it = index_.find(plan_.pods[pod]->metadata.uid);
-    return it == index_.end() ? cluster::kNone : it->second;
-  }
+  // kNone: no plan has put it anywhere, and the snapshot does not know it.
+  cluster::PodIndex IndexOf(size_t pod) const { return index_[pod]; }
 
   void Put(size_t pod, cluster::NodeIndex node) {
-    const cluster::PodIndex index = IndexOf(pod);
-    if (index == cluster::kNone || node == cluster::kNone) return;
+    if (node == cluster::kNone) return;
+    cluster::PodIndex& index = index_[pod];
+    if (index == cluster::kNone) {
+      index = snapshot_.AddPod(plan_.pods[pod], node);
+      return;
+    }
     if (snapshot_.node_of(index) != cluster::kNone) snapshot_.Unplace(index);
     snapshot_.Place(index, node);
   }
 
  private:
   void FindPods() {
-    for (const auto* entry : world_.Unbound()) index_[entry->pod->metadata.uid] = entry->index;
-    std::set<std::string> nodes;
     for (const PodPtr& pod : plan_.pods) {
-      if (!pod->spec.node_name.empty()) nodes.insert(pod->spec.node_name);
+      const model::ObjectMeta& meta = pod->metadata;
+      const auto* entry = world_.FindEntry(meta.namespace_, meta.name);
+      const bool is_it = entry != nullptr && entry->pod->metadata.uid == meta.uid;
+      // Tasks that were made up for a quote are not there yet.
+      index_.push_back(is_it ? entry->index : cluster::kNone);
     }
-    for (const std::string& node : nodes) {
-      for (const auto* entry : world_.BoundTo(node))
-        index_[entry->pod->metadata.uid] = entry->index;
-    }
-    // Tasks that were made up for a quote are not there yet.
-    for (const PlannedClaim& claim : plan_.outcome.claims) {
-      for (const size_t pod : claim.pods) {
-        const model::Pod& planned = *plan_.pods[pod];
-        if (planned.spec.node_name.empty() && !index_.contains(planned.metadata.uid))
-          index_[planned.metadata.uid] = snapshot_.AddPod(planned);
+  }
+
+  // Pods that another engine does not count take room and keep others away all the same.
+  void AddUncounted() {
+    if (world_.counts_all()) return;
+    std::set<std::string_view> planned;
+    for (const PodPtr& pod : plan_.pods) planned.insert(pod->metadata.uid);
+    const std::vector<cluster::NodeIndex> nodes(snapshot_.nodes().begin(), snapshot_.nodes().end());
+    for (const cluster::NodeIndex node : nodes) {
+      for (const auto* entry : world_.BoundTo(snapshot_.node(node).name)) {
+        if (entry->index == cluster::kNone && !IsTerminal(*entry->pod) &&
+            !planned.contains(entry->pod->metadata.uid))
+          snapshot_.AddPod(entry->pod, node);
       }
     }
   }
@@ -86,7 +96,7 @@ class PlanInSnapshot {
   cluster::World& world_;
   cluster::Snapshot& snapshot_;
   const PlanToCheck& plan_;
-  std::map<std::string, cluster::PodIndex> index_;
+  std::vector<cluster::PodIndex> index_;  // by pod of the request
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 // money is spent its filters are asked about the plan as a whole: every planned machine and every
 // placement of the plan is put into a fork of the snapshot, then each pod is taken off and asked for
 // again on its machine. A machine that none of its pods would get on is not bought, and the reason
-// is told.
+// is told. Pods that another engine does not count on this World are checked as well, and count.
 //
 // Decision thread; the fork is closed when it returns.
 

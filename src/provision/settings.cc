@@ -43,10 +43,17 @@ Status SetGates(FeatureGates& gates, std::string_view text) {
     if (bool FeatureGates::* const gate = GateNamed(name); gate != nullptr) {
       gates.*gate = wanted;
     } else if (std::ranges::find(kAbsentGates, name) == std::end(kAbsentGates)) {
-      return InvalidArgument(
-          "there is no feature gate '" + name +
-          "'; there are NodeRepair, ReservedCapacity, SpotToSpotConsolidation, StaticCapacity, "
-          "TerminateFirstDrift, TerminateFirstRepair and PodDeletionCostManagement");
+      const std::vector<std::string> known = {"NodeRepair",
+                                              "ReservedCapacity",
+                                              "SpotToSpotConsolidation",
+                                              "StaticCapacity",
+                                              "TerminateFirstDrift",
+                                              "TerminateFirstRepair",
+                                              "PodDeletionCostManagement"};
+      const std::string nearest = Nearest(name, known);
+      return InvalidArgument("there is no feature gate '" + name + "'; there are " +
+                             Join(known, ", ") +
+                             (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
     } else if (wanted) {
       return Unimplemented("the feature gate " + name +
                            " is not there yet: take it out, or leave those pools to Karpenter");
@@ -178,7 +185,7 @@ void AddOurs(FlagSet& set, EngineOptions& options) {
                 "cheaper.");
   set.AddDuration("pool-max-view-age", options.max_view_age,
                   "[ours] With an older view of the cluster nothing is bought and nothing taken "
-                  "away.");
+                  "away, and the pass fails.");
 }
 
 // BATCH_MAX_DURATION

@@ -34,7 +34,8 @@
 
 namespace coppice::provision {
 
-class DefaultSpread;  // default_spread.h
+class DefaultSpread;     // default_spread.h
+struct EphemeralTaints;  // tolerance.h
 
 using PodPtr = std::shared_ptr<const model::Pod>;
 using NodePtr = std::shared_ptr<const model::Node>;
@@ -63,6 +64,8 @@ struct ClaimFacts {
   std::vector<model::Taint> startup_taints;
   model::ResourceList capacity;     // status
   model::ResourceList allocatable;  // status
+  // What its provider's nodes carry only while they come up. Null: what everybody's do.
+  std::shared_ptr<const EphemeralTaints> ephemeral = nullptr;
 };
 
 // A machine that exists or is on its way: a Node, a NodeClaim, or both.

@@ -3,36 +3,20 @@
 // that will go away by themselves do not count.
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "market/intent.h"
 #include "model/taints.h"
 #include "provision/solver.h"
+#include "provision/tolerance.h"
 
 namespace coppice::provision {
 namespace {
 
-constexpr std::string_view kReadinessPrefix = "readiness.k8s.io/";
-
-struct TaintName {
-  std::string_view key;
-  std::string_view effect;
-};
-constexpr std::array kEphemeralTaints = {
-    TaintName{"node.kubernetes.io/not-ready", model::kNoSchedule},
-    TaintName{"node.kubernetes.io/not-ready", model::kNoExecute},
-    TaintName{"node.kubernetes.io/unreachable", model::kNoSchedule},
-    TaintName{"node.cloudprovider.kubernetes.io/uninitialized", model::kNoSchedule},
-    TaintName{"karpenter.sh/unregistered", model::kNoExecute},
-    TaintName{"karpenter.sh/rebooting", model::kNoSchedule},
-};
-
-bool IsEphemeral(const model::Taint& taint) {
-  return taint.key.starts_with(kReadinessPrefix) ||
-         std::ranges::any_of(kEphemeralTaints, [&](const TaintName& name) {
-           return taint.key == name.key && taint.effect == name.effect;
-         });
+// Of a node that is being rebooted. It does not keep a node from being initialised, so it is no
+// ephemeral taint, but it will go.
+bool IsRebooting(const model::Taint& taint) {
+  return taint.key == "karpenter.sh/rebooting" && taint.effect == model::kNoSchedule;
 }
 
 // What is held for a gang does not become free by itself, although it is a start-up taint.
@@ -83,7 +67,7 @@ std::vector<model::Taint> StateNode::taints() const {
   std::vector<model::Taint> taints = from_claim ? claim->taints : node->spec.taints;
   if (managed() && !initialized()) {
     std::erase_if(taints, [this](const model::Taint& taint) {
-      return IsEphemeral(taint) ||
+      return IsEphemeral(taint, claim->ephemeral.get()) || IsRebooting(taint) ||
              std::ranges::any_of(claim->startup_taints, [&](const model::Taint& startup) {
                return !IsHold(startup) && model::SameTaint(startup, taint);
              });
@@ -103,6 +87,8 @@ model::ResourceList StateNode::capacity() const {
 }
 
 model::ResourceList StateNode::allocatable() const {
+  // Nobody knows what it has to offer.
+  if (node != nullptr && node->metadata.unreadable) return {};
   if (initialized() || claim == nullptr) return node->status.allocatable;
   return FilledIn(node == nullptr ? nullptr : &node->status.allocatable, claim->allocatable);
 }

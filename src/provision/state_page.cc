@@ -237,14 +237,14 @@ class Writer {
 }  // namespace
 
 void StatePage::Put(std::shared_ptr<const ClusterState> state) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_ = std::move(state);
 }
 
 void StatePage::Write(MetricPage& page) const {
   std::shared_ptr<const ClusterState> state;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     state = state_;
   }
   if (state != nullptr) Writer(*state, page).WriteAll();

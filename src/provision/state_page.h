@@ -10,11 +10,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/metric_source.h"
+#include "base/mutex.h"
 #include "provision/pod_times.h"
 
 namespace coppice::provision {
@@ -37,8 +37,8 @@ class StatePage final : public MetricSource {
   void Write(MetricPage& page) const override;
 
  private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const ClusterState> state_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const ClusterState> state_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::provision

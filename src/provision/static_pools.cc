@@ -26,19 +26,27 @@ void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint) {
   if (!context().options().gates.static_capacity) return;
   for (const NodePoolPtr& pool : parts_.pools.pools()) {
     const std::string& name = pool->metadata.name;
-    if (!model::IsStatic(*pool) || pool->metadata.deletion_timestamp || static_busy_.contains(name))
+    if (!model::IsStatic(*pool) || pool->metadata.deletion_timestamp || pool->metadata.unreadable ||
+        static_busy_.contains(name))
       continue;
     std::vector<ClaimPtr> running;
+    std::vector<ClaimPtr> free;  // no command is about them
     int64_t all = 0;
     for (const ClaimPtr& claim : claims) {
       if (LabelOr(claim->metadata.labels, model::kNodePoolLabel) != name) continue;
       ++all;
       const bool leaves = claim->metadata.deletion_timestamp ||
                           parts_.marks.leaving.contains(claim->status.provider_id);
-      if (!leaves) running.push_back(claim);
+      if (leaves) continue;
+      running.push_back(claim);
+      if (!parts_.marks.queued.contains(claim->status.provider_id)) free.push_back(claim);
     }
     const int64_t wanted = *pool->spec.replicas;
     const auto count = static_cast<int64_t>(running.size());
+    // A machine in a command may have its replacement beside it already, also before the command
+    // knows of it. Both count when it is about one more, neither is one too many: else the
+    // replacement, which is empty, would go.
+    const auto surplus = static_cast<int64_t>(free.size()) - wanted;
     if (count < wanted && model::IsTrue(pool->status.conditions, names::kReady)) {
       int64_t more = wanted - count;
       if (const auto* limit = pool->spec.limits.Find("nodes"))
@@ -46,9 +54,9 @@ void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint) {
       if (more <= 0) continue;
       static_busy_.insert(name);
       context().Spawn(GrowStatic(pool, more));
-    } else if (count > wanted) {
+    } else if (surplus > 0) {
       static_busy_.insert(name);
-      context().Spawn(ShrinkStatic(pool, std::move(running), count - wanted));
+      context().Spawn(ShrinkStatic(pool, std::move(free), surplus));
     }
   }
 }
@@ -80,6 +88,7 @@ Task<void> Provisioner::ShrinkStatic(NodePoolPtr pool, std::vector<ClaimPtr> cla
   std::vector<Leaver> leavers;
   const TimePoint now = context().Now();
   for (const ClaimPtr& claim : claims) {
+    if (claim->metadata.unreadable) continue;
     Leaver leaver{.claim = claim};
     if (!claim->status.provider_id.empty()) {
       leaver.rank = 1;
@@ -103,6 +112,7 @@ Task<void> Provisioner::ShrinkStatic(NodePoolPtr pool, std::vector<ClaimPtr> cla
   });
   leavers.resize(std::min(leavers.size(), static_cast<size_t>(count)));
   for (const Leaver& leaver : leavers) {
+    if (parts_.marks.queued.contains(leaver.claim->status.provider_id)) continue;
     const Status status = co_await parts_.life.Disrupt(leaver.claim, "static_scaled_down");
     if (status.ok()) continue;
     context().parts.log.Warning("a node claim of a static pool could not be deleted",

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/strings.h"
 #include "model/requirement.h"
+#include "model/taints.h"
 
 namespace coppice::provision {
 namespace {
@@ -25,7 +27,35 @@ bool IsTolerated(const model::Taint& taint, const std::vector<model::Toleration>
       tolerations, [&](const model::Toleration& one) { return ToleratesOne(one, taint); });
 }
 
+struct TaintName {
+  std::string_view key;
+  std::string_view effect;
+};
+constexpr std::array kEphemeralTaints = {
+    TaintName{"node.kubernetes.io/not-ready", model::kNoSchedule},
+    TaintName{"node.kubernetes.io/not-ready", model::kNoExecute},
+    TaintName{"node.kubernetes.io/unreachable", model::kNoSchedule},
+    TaintName{"node.cloudprovider.kubernetes.io/uninitialized", model::kNoSchedule},
+    TaintName{"karpenter.sh/unregistered", model::kNoExecute},
+};
+// Of a family: the rest of the key names the rule that set it.
+constexpr std::string_view kReadinessPrefix = "readiness.k8s.io/";
+
 }  // namespace
+
+bool IsEphemeral(const model::Taint& taint, const EphemeralTaints* more) {
+  const auto is_named = [&](const TaintName& name) {
+    return taint.key == name.key && taint.effect == name.effect;
+  };
+  if (taint.key.starts_with(kReadinessPrefix) || std::ranges::any_of(kEphemeralTaints, is_named))
+    return true;
+  if (more == nullptr) return false;
+  return std::ranges::any_of(
+             more->taints, [&](const model::Taint& one) { return model::SameTaint(one, taint); }) ||
+         std::ranges::any_of(more->prefixes, [&](const std::string& prefix) {
+           return taint.key.starts_with(prefix);
+         });
+}
 
 bool ToleratesOne(const model::Toleration& toleration, const model::Taint& taint) {
   if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;

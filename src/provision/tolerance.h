@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,13 @@ bool ToleratesAll(const std::vector<model::Taint>& taints,
 // A sentence per taint that is not tolerated, "; " between them.
 std::string WhyNotTolerated(const std::vector<model::Taint>& taints,
                             const std::vector<model::Toleration>& tolerations);
+
+// Taints that go away by themselves while a node comes up, beside those that everybody has.
+struct EphemeralTaints {
+  std::vector<model::Taint> taints;
+  std::vector<std::string> prefixes;  // of keys
+};
+// `more` may be null.
+bool IsEphemeral(const model::Taint& taint, const EphemeralTaints* more);
 
 }  // namespace coppice::provision

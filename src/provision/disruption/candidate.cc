@@ -18,14 +18,21 @@ const model::Labels& AnnotationsOf(const StateNode& state, const Machine& machin
                                                       : state.node->metadata.annotations;
 }
 
+// Of something unreadable may be missing just what keeps the machine.
+std::string WhyNotRead(std::string_view what, const model::ObjectMeta& meta) {
+  return meta.unreadable ? fmt::format("{} cannot be read: {}", what, meta.unreadable->what) : "";
+}
+
 // Why the machine itself is no candidate; empty if it may be one.
 std::string WhyNotMachine(const StateNode& state, const Machine& machine,
                           DisruptionClass disruption_class) {
   const bool repairs = disruption_class == DisruptionClass::kRepair;
   if (repairs && !state.labels().contains(model::kNodePoolLabel))
     return "repair requires a NodePool to construct and budget a safe replacement";
+  if (std::string why = WhyNotRead("nodeclaim", machine.claim->metadata); !why.empty()) return why;
   if (state.node == nullptr) return "nodeclaim does not have an associated node";
   if (state.marked_for_deletion) return "node is deleting or marked for deletion";
+  if (std::string why = WhyNotRead("node", state.node->metadata); !why.empty()) return why;
   if (!state.initialized() && repairs && state.registered()) return "";
   if (!state.initialized()) {
     return state.registered() ? "node isn't initialized" : "node isn't initialized nor registered";
@@ -47,10 +54,12 @@ std::string WhyNotMachine(const StateNode& state, const Machine& machine,
 // Why its pods keep it; empty if they do not.
 std::string WhyNotPods(const std::vector<PodPtr>& pods, const PodBudgets& budgets, TimePoint now) {
   for (const PodPtr& pod : pods) {
-    if (!IsDisruptable(*pod, now)) {
-      return fmt::format("pod has \"{}\" annotation (Pod={}/{})", names::kDoNotDisruptAnnotation,
-                         pod->metadata.namespace_, pod->metadata.name);
+    if (IsDisruptable(*pod, now)) continue;
+    if (std::string why = WhyNotRead("pod", pod->metadata); !why.empty()) {
+      return fmt::format("{} (Pod={}/{})", why, pod->metadata.namespace_, pod->metadata.name);
     }
+    return fmt::format("pod has \"{}\" annotation (Pod={}/{})", names::kDoNotDisruptAnnotation,
+                       pod->metadata.namespace_, pod->metadata.name);
   }
   for (const PodPtr& pod : pods) {
     const auto blocking = budgets.BlockingNow(*pod, now);
@@ -109,8 +118,20 @@ class CandidateFinder {
     if (std::string why = WhyNotMachine(state, machine, class_); !why.empty()) {
       return Blocked(index, Sentence(std::move(why)));
     }
+    if (!machine.waits_for.empty()) {
+      events_.push_back({.kind = DisruptionEventKind::kBlocked,
+                         .machine = index,
+                         .text = Sentence(machine.waits_for),
+                         .quiet = true});
+      return std::nullopt;
+    }
     const std::string pool_name = LabelText(state.labels(), model::kNodePoolLabel);
     const PoolView* pool = world_.FindPool(pool_name);
+    // Its budgets may be what is missing.
+    if (pool != nullptr && pool->pool->metadata.unreadable) {
+      return Blocked(index, fmt::format("{} (NodePool={})",
+                                        WhyNotRead("NodePool", pool->pool->metadata), pool_name));
+    }
     if (pool == nullptr || pool->types == nullptr || pool->types->empty()) {
       return Blocked(index, fmt::format("NodePool not found (NodePool={})", pool_name));
     }
@@ -228,7 +249,10 @@ std::map<std::string, BudgetUse> BudgetsFor(const DisruptionWorld& world, std::s
     const auto& conditions = state.node->status.conditions;
     const auto ready = std::ranges::find(conditions, "Ready", &model::NodeCondition::type);
     const bool not_ready = ready == conditions.end() || ready->status != "True";
-    if (state.marked_for_deletion || (not_ready && reason != kUnhealthy)) ++disrupting[pool];
+    const bool unread =
+        state.node->metadata.unreadable || machine.claim->metadata.unreadable;  // nor known to be
+    if (state.marked_for_deletion || unread || (not_ready && reason != kUnhealthy))
+      ++disrupting[pool];
   }
   std::map<std::string, BudgetUse> budgets;
   for (const PoolView& view : world.pools) {

@@ -69,6 +69,7 @@ struct DisruptionEvent {
   std::string pool;
   std::string text;
   std::string detail = {};  // ours: the numbers behind it
+  bool quiet = false;       // over in a moment: for who asks, and no event
 };
 using DisruptionEvents = std::vector<DisruptionEvent>;
 

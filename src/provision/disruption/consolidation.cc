@@ -253,6 +253,7 @@ void DisruptionRound::MultiNode(MethodAnswer& answer,
   }
   answer.weighed = best ? std::move(approved) : std::move(rejected);
   if (!best) return;
+  TellCandidates(*best, answer.events);
   for (const auto& [pool, score] : scores) {
     answer.events.push_back(
         {.kind = DisruptionEventKind::kApproved, .pool = pool, .text = score.Text()});
@@ -270,6 +271,7 @@ void DisruptionRound::SingleNode(MethodAnswer& answer,
     if (!CanPass(*candidate, totals)) continue;
     auto command = Consolidate(Method::kSingleNode, {candidate}, answer.events);
     if (!command) continue;
+    TellCandidates(*command, answer.events);
     const BalancedVerdict verdict = JudgeMove({candidate}, command->savings, totals);
     for (WeighedMove& move : Weighed({candidate}, verdict)) answer.weighed.push_back(move);
     if (!verdict.approved) continue;

@@ -10,6 +10,7 @@
 #include "base/on_worker.h"
 #include "provision/claim_builder.h"
 #include "provision/disruption/drift.h"
+#include "wire/time_text.h"
 
 namespace coppice::provision {
 
@@ -65,6 +66,7 @@ uint64_t Disruptor::FingerprintOf(const DisruptionWorld& world) const {
     print = Mixed(print, machine.nominated ? "nominated"
                          : machine.queued  ? "queued"
                                            : machine.held_by);
+    print = Mixed(print, machine.waits_for);
     if (machine.claim != nullptr) {
       for (const auto& condition : machine.claim->status.conditions)
         print = Mixed(print, condition.type + condition.status);
@@ -80,22 +82,34 @@ uint64_t Disruptor::FingerprintOf(const DisruptionWorld& world) const {
   return print;
 }
 
-std::string Disruptor::Unsynced(const std::vector<ClaimPtr>& claims, TimePoint now) const {
-  for (const ClaimPtr& claim : claims) {
+bool Disruptor::HasUnlaunched(const std::vector<ClaimPtr>& claims) const {
+  return std::ranges::any_of(claims, [](const ClaimPtr& claim) {
+    return claim->status.provider_id.empty() && !claim->metadata.deletion_timestamp;
+  });
+}
+
+std::map<std::string, std::string> Disruptor::WaitingPools(TimePoint now) {
+  std::map<std::string, std::string> waiting;
+  const Duration pause = context().options().pause_between_disruptions;
+  for (const auto& [pool, last] : last_disruption_) {
+    if (now < Later(last, pause)) waiting[pool] = "its pool pauses between disruptions";
+  }
+  if (context().options().upstream_exact) return waiting;  // all of them, before a round
+  for (const ClaimPtr& claim : parts_.store.List()) {
     if (!claim->status.provider_id.empty() || claim->metadata.deletion_timestamp) continue;
     const auto& created = claim->metadata.creation_timestamp;
-    const bool young = !created || now < Later(created->at, kLongestStall);
-    if (young || context().options().upstream_exact)
-      return "waiting on cluster sync: " + claim->metadata.name + " is not launched yet";
+    if (created && now >= Later(created->at, kLongestStall)) continue;
+    waiting[LabelOr(claim->metadata.labels, model::kNodePoolLabel)] =
+        "waiting on cluster sync: " + claim->metadata.name + " of its pool is not launched yet";
   }
-  return "";
+  return waiting;
 }
 
 void Disruptor::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
   if (running_ || !context().options().disruption) return;
   if (now < next_) return context().WakeAt(next_);
-  const Duration age = context().parts.view_age ? context().parts.view_age() : Duration::zero();
-  if (!Unsynced(claims, now).empty() || age > context().options().max_view_age) {
+  const bool unsynced = context().options().upstream_exact && HasUnlaunched(claims);
+  if (unsynced || !context().Stale().empty()) {
     next_ = Later(now, kUnsyncedPoll);
     return context().WakeAt(next_);
   }
@@ -106,7 +120,7 @@ void Disruptor::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
 Task<void> Disruptor::Round() {
   staying_now_.clear();
   held_back_ = false;
-  const bool acted = co_await OneRound(context().Now());
+  const bool acted = co_await OneRound();
   running_ = false;
   validating_.reset();
   last_round_ = context().Now();
@@ -116,35 +130,77 @@ Task<void> Disruptor::Round() {
   context().WakeAt(next_);
 }
 
-Task<bool> Disruptor::OneRound(TimePoint now) {
+Disruptor::Scene Disruptor::SceneNow() {
+  const TimePoint now = context().Now();
   const ViewParts view{context(), parts_.store, parts_.pools, parts_.marks};
-  const auto world = std::make_shared<DisruptionWorld>(MakeView(view, now));
-  const auto round = std::make_shared<DisruptionRound>(*world, DisruptionOptionsOf(context()));
-  const uint64_t print = FingerprintOf(*world);
-  const bool known = print == consolidated_ && consolidated_at_ != TimePoint::min() &&
-                     now < Later(consolidated_at_, kMemoLasts);
-  if (known) {  // what was said then still holds
-    for (const report::StayingPoolNode& staying : staying_)
-      staying_now_.emplace(staying.node, staying);
+  Scene scene;
+  scene.world = std::make_shared<DisruptionWorld>(
+      MakeView(view, now, {.disruption = true, .waiting_pools = WaitingPools(now)}));
+  // What is on its way counts already, or two commands would share the same room.
+  if (!context().options().upstream_exact) parts_.provisioner.HoldBackLimits(*scene.world);
+  scene.round = std::make_shared<DisruptionRound>(*scene.world, DisruptionOptionsOf(context()));
+  scene.print = FingerprintOf(*scene.world);
+  scene.known = scene.print == consolidated_ && consolidated_at_ != TimePoint::min() &&
+                now < Later(consolidated_at_, kMemoLasts);
+  if (!scene.known) return scene;
+  for (const report::StayingPoolNode& staying : staying_)  // what was said then still holds
+    staying_now_.emplace(staying.node, staying);
+  return scene;
+}
+
+// What pods on machines of ours say about being disturbed, if it needs telling.
+void Disruptor::TellProtected(const DisruptionWorld& world) {
+  constexpr Duration kForGood = std::chrono::hours(1);
+  for (const Machine& machine : world.machines) {
+    if (machine.claim == nullptr) continue;
+    for (const PodPtr& pod : machine.pods) {
+      if (!IsActive(*pod)) continue;
+      const Protection protection = ProtectionOf(*pod, world.now);
+      if (protection.what == Protection::What::kInvalid) {
+        context().Tell(Context::Of(*pod), "Warning", "InvalidDoNotDisruptAnnotation",
+                       "Invalid karpenter.sh/do-not-disrupt annotation: " + protection.wrong +
+                           ", ignoring annotation");
+      } else if (protection.what == Protection::What::kUntil && protection.until) {
+        context().Tell(Context::Of(*pod), "Normal", "DoNotDisruptUntil",
+                       "The karpenter.sh/do-not-disrupt grace period will elapse at " +
+                           wire::FormatRfc3339(*protection.until));
+      } else if (protection.what == Protection::What::kElapsed) {
+        context().Tell(Context::Of(*pod), "Normal", "DoNotDisruptGracePeriodElapsed",
+                       "The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now "
+                       "disruptable",
+                       kForGood);
+      }
+    }
   }
+}
+
+Task<bool> Disruptor::OneRound() {
+  const TimePoint began = context().Now();
+  Scene scene = SceneNow();
+  TellProtected(*scene.world);
   for (const Method method : AllMethods()) {
-    if (known && IsConsolidation(method)) continue;
-    if (co_await Try(method, world, round)) co_return true;
+    if (scene.known && IsConsolidation(method)) continue;
+    const Tried tried = co_await Try(method, scene);
+    if (tried == Tried::kActed) co_return true;
+    // What came to nothing keeps no later method waiting; but it looks at what is there now.
+    if (tried == Tried::kTimePassed) scene = SceneNow();
   }
-  if (!known) {
-    consolidated_ = print;
-    consolidated_at_ = held_back_ ? TimePoint::min() : now;
+  if (!scene.known) {
+    consolidated_ = scene.print;
+    consolidated_at_ = held_back_ ? TimePoint::min() : began;
   }
   co_return false;
 }
 
-Task<bool> Disruptor::Try(Method method, std::shared_ptr<DisruptionWorld> world,
-                          std::shared_ptr<DisruptionRound> round) {
+Task<Disruptor::Tried> Disruptor::Try(Method method, Scene scene) {
   const TimePoint began = context().Now();
   MethodAnswer answer;
-  const std::function<void()> work = [&] { answer = round->Ask(method); };
+  const std::function<void()> work = [&] { answer = scene.round->Ask(method); };
   const Status asked = co_await OnWorker(context().parts.workers, context().parts.executor, work);
-  if (!asked.ok()) co_return false;
+  if (!asked.ok()) {
+    held_back_ = true;
+    co_return Tried::kNothing;
+  }
   context().Observe(
       "karpenter_voluntary_disruption_decision_evaluation_duration_seconds",
       "Duration of the disruption decision evaluation process in seconds.",
@@ -152,28 +208,41 @@ Task<bool> Disruptor::Try(Method method, std::shared_ptr<DisruptionWorld> world,
       {{"reason", LowerReason(method)}, {"consolidation_type", std::string(TypeOf(method))}});
   TellEligible(method, answer);
   CountMoves(answer);
-  Tell(answer, *world);
-  // Held back by a budget: then nothing may be remembered about this world.
+  Tell(answer, *scene.world);
   held_back_ = held_back_ || answer.held_back_by_budget;
-  bool acted = false;
+  Tried tried = Tried::kNothing;
   for (const Command& command : answer.commands) {
-    Order order = OrderOf(command, *world);
-    if (order.claims.empty() || IsPausing(order, context().Now())) continue;
+    Order order = OrderOf(command, *scene.world);
+    if (order.claims.empty() || IsPausing(order, context().Now())) {
+      held_back_ = true;
+      continue;
+    }
+    if (WasShown(order)) continue;
     if (IsValidatedLater(method)) {
+      if (tried == Tried::kNothing) tried = Tried::kTimePassed;
       auto still = co_await Validated(std::move(order));
-      if (!still) co_return true;  // the world has moved on: look again
+      if (!still) {
+        held_back_ = true;
+        continue;
+      }
       order = *std::move(still);
+    }
+    if (context().pretends()) {
+      Show(order);
+      continue;
     }
     const Order before = order;
     const Status started = co_await parts_.queue.Start(std::move(order));
     if (!started.ok()) {
       Abandon(before, "start", started.message());
+      held_back_ = true;
+      if (tried == Tried::kNothing) tried = Tried::kTimePassed;
       continue;
     }
     for (const std::string& pool : before.pools) last_disruption_[pool] = context().Now();
-    acted = true;
+    tried = Tried::kActed;
   }
-  co_return acted;
+  co_return tried;
 }
 
 void Disruptor::TellEligible(Method method, const MethodAnswer& answer) {
@@ -183,15 +252,13 @@ void Disruptor::TellEligible(Method method, const MethodAnswer& answer) {
                 static_cast<double>(answer.candidates.size()), {{"reason", reason}});
   for (const auto& [pool, use] : answer.budget_uses) {
     budgets_[pool][std::string(ReasonOf(method))] = use.left();
-    MetricLabels labels;
-    labels["nodepool"] = pool;
-    labels["reason"] = reason;
-    context().Set("karpenter_nodepools_allowed_disruptions",
-                  "The number of nodes for a given NodePool that can be concurrently disrupting.",
-                  static_cast<double>(use.allowed), labels);
-    context().Set("karpenter_nodepools_nodes_consuming_budgets",
-                  "The number of nodes that use the budget of a NodePool.",
-                  static_cast<double>(use.used), labels);
+    context().SetOfPool(
+        pool, "karpenter_nodepools_allowed_disruptions",
+        "The number of nodes for a given NodePool that can be concurrently disrupting.",
+        static_cast<double>(use.allowed), {{"reason", reason}});
+    context().SetOfPool(pool, "karpenter_nodepools_nodes_consuming_budgets",
+                        "The number of nodes that use the budget of a NodePool.",
+                        static_cast<double>(use.used), {{"reason", reason}});
   }
 }
 
@@ -230,9 +297,9 @@ void Disruptor::Tell(const MethodAnswer& answer, const DisruptionWorld& world) {
                                ? kUnconsolidatableAgain
                                : Context::kTellAgain;
     const std::string_view type = sick ? "Warning" : "Normal";
-    if (state.node != nullptr)
+    if (state.node != nullptr && !event.quiet)
       context().Tell(Context::Of(*state.node), type, reason, event.text, again);
-    if (machine.claim != nullptr)
+    if (machine.claim != nullptr && !event.quiet)
       context().Tell(Context::Of(*machine.claim), type, reason, event.text, again);
     if (const auto pool = sick ? parts_.pools.Find(event.pool) : nullptr)
       context().Tell(Context::Of(*pool), type, reason, event.text, again);
@@ -259,6 +326,29 @@ void Disruptor::Tell(const MethodAnswer& answer, const DisruptionWorld& world) {
                                 .reason = "Budget",
                                 .text = "the budgets of its pool allow no disruption now"});
   }
+}
+
+std::string Disruptor::ShownAs(const Order& order) const {
+  std::set<std::string> parts;
+  for (size_t i = 0; i < order.claims.size(); ++i) {
+    parts.insert(order.claims[i]->metadata.uid);
+    for (const auto* entry : context().world().BoundTo(order.nodes[i]->metadata.name))
+      parts.insert(entry->pod->metadata.uid);
+  }
+  std::string text(ReasonOf(order.method));
+  for (const std::string& part : parts) text += "/" + part;
+  return text;
+}
+
+bool Disruptor::WasShown(const Order& order) const {
+  return context().pretends() && shown_.contains(ShownAs(order));
+}
+
+void Disruptor::Show(const Order& order) {
+  constexpr size_t kMostShown = 10'000;
+  if (shown_.size() >= kMostShown) shown_.clear();
+  shown_.insert(ShownAs(order));
+  parts_.queue.Note(order, "Shown", "a dry run: it would be carried out", context().Now());
 }
 
 bool Disruptor::IsPausing(const Order& order, TimePoint now) const {
@@ -294,6 +384,7 @@ Order Disruptor::OrderOf(const Command& command, const DisruptionWorld& world) c
       wish.claim.spec.requirements = pool->spec.template_.spec.requirements;
     wish.reason = CreatedFor(command.method);
     wish.pods = replacement.pods;
+    wish.most = MostOf(replacement.types);
     for (const cloud::InstanceType* type : replacement.types) order.types.push_back(type->name);
     order.replacements.push_back(std::move(wish));
   }

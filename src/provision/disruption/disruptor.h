@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ class Disruptor {
     ClaimStore& store;
     PoolKeeper& pools;
     DisruptionQueue& queue;
+    Provisioner& provisioner;
     Marks& marks;
   };
   explicit Disruptor(Parts parts) : parts_(parts) {}
@@ -43,10 +45,17 @@ class Disruptor {
 
  private:
   Task<void> Round();
-  Task<bool> OneRound(TimePoint now);
-  // Whether the method began a command.
-  Task<bool> Try(Method method, std::shared_ptr<DisruptionWorld> world,
-                 std::shared_ptr<DisruptionRound> round);
+  // What a round looks at; made anew when time has passed in between.
+  struct Scene {
+    std::shared_ptr<DisruptionWorld> world;
+    std::shared_ptr<DisruptionRound> round;
+    uint64_t print = 0;
+    bool known = false;  // there was nothing to consolidate in a world like this
+  };
+  Scene SceneNow();
+  Task<bool> OneRound();
+  enum class Tried { kNothing, kActed, kTimePassed };
+  Task<Tried> Try(Method method, Scene scene);
   // What is left of the command after the wait; none: it does not hold any more.
   Task<std::optional<Order>> Validated(Order order);
   Task<std::optional<Order>> StillEmpty(Order order, std::shared_ptr<DisruptionWorld> world);
@@ -54,17 +63,30 @@ class Disruptor {
   Order OrderOf(const Command& command, const DisruptionWorld& world) const;
   void Tell(const MethodAnswer& answer, const DisruptionWorld& world);
   void CountMoves(const MethodAnswer& answer);
+  void TellProtected(const DisruptionWorld& world);
   void TellEligible(Method method, const MethodAnswer& answer);
   bool IsPausing(const Order& order, TimePoint now) const;
+  // Of a dry run: shown once for as long as the machines and their pods are the same.
+  bool WasShown(const Order& order) const;
+  void Show(const Order& order);
+  std::string ShownAs(const Order& order) const;
   uint64_t FingerprintOf(const DisruptionWorld& world) const;
-  std::string Unsynced(const std::vector<ClaimPtr>& claims, TimePoint now) const;
+  // Why a pool's machines stay for now, by pool: one of its claims is not launched yet, or it has
+  // had its disruption for a while.
+  std::map<std::string, std::string> WaitingPools(TimePoint now);
+  bool HasUnlaunched(const std::vector<ClaimPtr>& claims) const;
+  void CountFailed(Method method, size_t candidates);
+  // It has failed its validation.
+  void Reject(const Order& order, std::string_view kind, std::string why);
   void Abandon(const Order& order, std::string_view kind, std::string why);
 
   Context& context() const { return parts_.context; }
 
   const Parts parts_;
   bool running_ = false;
-  bool held_back_ = false;  // by a budget, in the round under way
+  // In the round under way something was not looked at, or not carried out: by a budget, a pause, a
+  // world that moved on. Then "nothing to do" is not to be remembered.
+  bool held_back_ = false;
   TimePoint next_ = TimePoint::min();
   TimePoint last_round_ = TimePoint::min();
   std::map<std::string, report::StayingPoolNode> staying_now_;  // of the round under way, by node
@@ -75,6 +97,7 @@ class Disruptor {
   uint64_t consolidated_ = 0;
   TimePoint consolidated_at_ = TimePoint::min();
   std::map<std::string, TimePoint> last_disruption_;  // by pool
+  std::set<std::string> shown_;
 };
 
 }  // namespace coppice::provision

@@ -85,6 +85,28 @@ std::string_view ToString(Decision decision) {
   return "";
 }
 
+std::string CommandText(Decision decision, const std::string& node, size_t nodes,
+                        size_t replacements) {
+  if (nodes > 1) {
+    return fmt::format("{}: [{}] (part of {}-node consolidation)", ToString(decision), node, nodes);
+  }
+  if (replacements == 0) return fmt::format("{}: [{}]", ToString(decision), node);
+  return fmt::format("{}: [{}] -> [{} replacement{}]", ToString(decision), node, replacements,
+                     replacements == 1 ? "" : "s");
+}
+
+void DisruptionRound::TellCandidates(const Command& command, DisruptionEvents& events) const {
+  for (const Candidate& candidate : command.candidates) {
+    const std::string text =
+        CommandText(command.decision, world_.solver.nodes[candidate.machine].name(),
+                    command.candidates.size(), command.replacements.size());
+    events.push_back({.kind = DisruptionEventKind::kCandidate,
+                      .machine = candidate.machine,
+                      .text = fmt::format("Consolidation candidate: {} (savings: ${:.2f})", text,
+                                          command.savings)});
+  }
+}
+
 DisruptionRound::DisruptionRound(const DisruptionWorld& world, DisruptionOptions options)
     : world_(world), options_(std::move(options)), budgets_(world.budgets) {}
 

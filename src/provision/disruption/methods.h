@@ -75,6 +75,10 @@ struct MethodAnswer {
   bool held_back_by_budget = false;
 };
 
+// A command as one of its machines is told about it: "delete: [node]".
+std::string CommandText(Decision decision, const std::string& node, size_t nodes,
+                        size_t replacements);
+
 class DisruptionRound {
  public:
   // `world` outlives the round.
@@ -122,6 +126,8 @@ class DisruptionRound {
   std::string KeepCheaper(Replacement& replacement, double price, double* cheapest = nullptr) const;
   bool LeaveOutSameTypes(Command& command) const;
   Command Finished(Command command) const;
+  // That it has found something, to each machine of the command.
+  void TellCandidates(const Command& command, DisruptionEvents& events) const;
 
   Simulation& simulation();  // made when first needed
 

@@ -244,6 +244,24 @@ TEST_F(MethodsTest, WithoutAPoolThatMayBuyNothingIsMovedAndThatIsSaid) {
   EXPECT_THAT(Told(answer, "a"), ElementsAre(HasSubstr("No nodepool is ready")));
 }
 
+TEST_F(MethodsTest, ANodeWithAPodWhoseVolumeNobodyCanReadStays) {
+  scene_.AddPool("default").spec.template_.spec.requirements = {
+      {.key = std::string(model::kCapacityTypeLabel), .operator_ = "In", .values = {"on-demand"}}};
+  scene_.AddMachine("full", "default", "large");
+  scene_.AddMachine("spare", "default", "small");
+  scene_.AddPod("big", "full", 6000);
+  model::Volume volume;
+  volume.name = "data";
+  volume.claim_name = "gone";
+  scene_.AddPod("little", "spare", 500).spec.volumes.push_back(std::move(volume));
+  for (const Method method : {Method::kSingleNode, Method::kMultiNode}) {
+    for (const Command& command : Ask(method).commands)
+      EXPECT_THAT(Nodes(command), testing::Not(testing::Contains("spare")));
+  }
+  EXPECT_THAT(Told(Ask(Method::kSingleNode), "spare"),
+              testing::Contains(HasSubstr("little => its volumes could not be looked up")));
+}
+
 TEST_F(MethodsTest, TheSameWorldHasTheSameAnswer) {
   scene_.AddPool("default");
   for (const char* name : {"a", "b", "c"}) {

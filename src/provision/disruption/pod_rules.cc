@@ -45,17 +45,21 @@ bool IsDisruptable(const model::Pod& pod, TimePoint now) {
 }
 
 PodBudgets::PodBudgets(const std::vector<BudgetPtr>& budgets) {
-  for (const BudgetPtr& budget : budgets) {
+  const auto key_of = [](const BudgetPtr& budget) {
+    return budget->metadata.namespace_ + "/" + budget->metadata.name;
+  };
+  std::vector<BudgetPtr> by_key = budgets;
+  std::ranges::sort(by_key, {}, key_of);
+  for (const BudgetPtr& budget : by_key) {
     auto selector = model::Selector::From(budget->spec.selector);
     if (!selector.ok()) continue;  // the API server refuses such a budget
     const auto& spec = budget->spec;
     const auto is_text = [](const auto& value, const char* text) {
       return value && value->is_string && value->text == text;
     };
+    index_.Add(budget->metadata.namespace_, *std::move(selector));
     entries_.push_back(
-        {.namespace_ = budget->metadata.namespace_,
-         .key = budget->metadata.namespace_ + "/" + budget->metadata.name,
-         .selector = *std::move(selector),
+        {.key = key_of(budget),
          .allows_none_now = budget->status.disruptions_allowed == 0,
          .allows_none_ever = (spec.max_unavailable && !spec.max_unavailable->is_string &&
                               spec.max_unavailable->number == 0) ||
@@ -63,7 +67,6 @@ PodBudgets::PodBudgets(const std::vector<BudgetPtr>& budgets) {
                              is_text(spec.min_available, "100%"),
          .lets_unhealthy_go = spec.unhealthy_pod_eviction_policy == "AlwaysAllow"});
   }
-  std::ranges::sort(entries_, {}, &Entry::key);
 }
 
 std::vector<std::string> PodBudgets::Blocking(const model::Pod& pod, TimePoint now,
@@ -71,14 +74,10 @@ std::vector<std::string> PodBudgets::Blocking(const model::Pod& pod, TimePoint n
   std::vector<std::string> keys;
   if (!IsEvictable(pod, now)) return keys;  // nobody will ask them
   const Entry* last = nullptr;
-  for (const Entry& entry : entries_) {
-    if (entry.namespace_ != pod.metadata.namespace_ ||
-        !entry.selector.Matches(pod.metadata.labels)) {
-      continue;
-    }
-    keys.push_back(entry.key);
-    last = &entry;
-  }
+  index_.ForEach(pod.metadata, [&](size_t budget) {
+    last = &entries_[budget];
+    keys.push_back(last->key);
+  });
   if (keys.size() != 1) return keys;
   const bool unhealthy_may_go = last->lets_unhealthy_go && IsPodUnready(pod);
   const bool blocks = ever ? last->allows_none_ever : last->allows_none_now;

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "drain/budget_index.h"
 #include "model/pod.h"
 #include "model/policy.h"
-#include "model/selector.h"
 #include "provision/solver.h"
 
 namespace coppice::provision {
@@ -42,16 +42,15 @@ class PodBudgets {
 
  private:
   struct Entry {
-    std::string namespace_;
     std::string key;
-    model::Selector selector;
     bool allows_none_now = false;
     bool allows_none_ever = false;
     bool lets_unhealthy_go = false;
   };
   std::vector<std::string> Blocking(const model::Pod& pod, TimePoint now, bool ever) const;
 
-  std::vector<Entry> entries_;  // by key
+  drain::BudgetIndex index_;
+  std::vector<Entry> entries_;  // by key, as their numbers in the index
 };
 
 }  // namespace coppice::provision

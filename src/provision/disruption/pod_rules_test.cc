@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "model/node_claim.h"
+#include "provision/pod_selection.h"
 
 namespace coppice::provision {
 namespace {
@@ -109,6 +110,18 @@ TEST(PodRulesTest, APodThatMayNotBeDisruptedIsNotButOneThatHasEndedIs) {
   EXPECT_FALSE(IsDisruptable(pod, kRulesNow));
   pod.status.phase = "Succeeded";
   EXPECT_TRUE(IsDisruptable(pod, kRulesNow));
+}
+
+TEST(UnreadablePodTest, MayNotBeDisturbedWhateverIsLeftOfIt) {
+  model::Pod pod = ARunningPod();
+  EXPECT_TRUE(IsDisruptable(pod, kRulesNow));
+  pod.metadata.unreadable = model::Unreadable{.what = "spec: odd", .reason = "malformed"};
+  EXPECT_FALSE(IsDisruptable(pod, kRulesNow));
+  EXPECT_FALSE(IsEvictable(pod, kRulesNow));
+  const PodBudgets budgets({ABudget("most", 1)});
+  EXPECT_FALSE(budgets.IsCurrentlyReschedulable(pod, kRulesNow)) << "nothing is bought for it";
+  pod.status.phase = "Succeeded";
+  EXPECT_TRUE(IsDisruptable(pod, kRulesNow)) << "that much is known of it";
 }
 
 }  // namespace

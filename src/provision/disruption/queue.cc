@@ -131,7 +131,37 @@ Task<Status> DisruptionQueue::Mark(Order& order) {
   co_return Status::Ok();
 }
 
+// All at once; if one cannot be had, none stays.
+Task<Result<std::vector<ClaimPtr>>> DisruptionQueue::BuyAll(Order& order) {
+  std::vector<Task<Result<ClaimPtr>>> purchases;
+  for (Provisioner::Wish& wish : order.replacements)
+    purchases.push_back(parts_.provisioner.Buy(std::move(wish)));
+  const auto results = co_await WhenAll(std::move(purchases));
+  std::vector<ClaimPtr> bought;
+  Status failed;
+  for (const Result<ClaimPtr>& made : results) {
+    if (!made.ok()) {
+      failed = made.status();
+      continue;
+    }
+    context().Tell(Context::Of(**made), "Normal", "DisruptionLaunching",
+                   "Launching NodeClaim: " + std::string(ReasonOf(order.method)));
+    bought.push_back(*made);
+  }
+  if (failed.ok()) co_return bought;
+  for (const ClaimPtr& claim : bought) {
+    const Status gone = co_await parts_.store.Delete(claim);
+    (void)gone;  // found empty later
+  }
+  co_return failed;
+}
+
 Task<Status> DisruptionQueue::Start(Order order) {
+  for (const Provisioner::Wish& wish : order.replacements) {
+    if (std::string why = parts_.provisioner.WhyNotBuy(*wish.pool); !why.empty())
+      co_return Status(Code::kFailedPrecondition,
+                       "nodepool " + wish.pool->metadata.name + ": " + why);
+  }
   for (const ClaimPtr& claim : order.claims) {
     if (parts_.marks.queued.contains(claim->status.provider_id))
       co_return Status(Code::kAborted, claim->metadata.name + " is in another command");
@@ -148,21 +178,13 @@ Task<Status> DisruptionQueue::Start(Order order) {
     co_return marked;
   }
   Active active{.since = context().Now()};
-  for (Provisioner::Wish& wish : order.replacements) {
-    auto made = co_await parts_.provisioner.Buy(std::move(wish));
-    if (!made.ok()) {
-      for (const ClaimPtr& bought : active.replacements) {
-        const Status gone = co_await parts_.store.Delete(bought);
-        (void)gone;  // found empty later
-      }
-      co_await UnmarkAll(order);
-      forget();
-      co_return made.status();
-    }
-    context().Tell(Context::Of(**made), "Normal", "DisruptionLaunching",
-                   "Launching NodeClaim: " + std::string(ReasonOf(order.method)));
-    active.replacements.push_back(*made);
+  auto bought = co_await BuyAll(order);
+  if (!bought.ok()) {
+    co_await UnmarkAll(order);
+    forget();
+    co_return bought.status();
   }
+  active.replacements = *std::move(bought);
   forget();
   for (const ClaimPtr& claim : order.claims) {
     parts_.marks.queued[claim->status.provider_id] = id;
@@ -300,8 +322,17 @@ Task<void> DisruptionQueue::RollBack(std::string id, std::string why) {
   labels["decision"] = std::string(ToString(order.decision));
   labels["reason"] = LowerReason(order.method);
   labels["consolidation_type"] = std::string(TypeOf(order.method));
-  context().Count("karpenter_voluntary_disruption_queue_failures_total",
-                  "The number of times that an enqueued disruption decision failed.", labels);
+  // One for each replacement that is not up.
+  context()
+      .parts.metrics
+      .GetCounter("karpenter_voluntary_disruption_queue_failures_total",
+                  "The number of times that an enqueued disruption decision failed.", labels)
+      .Add(static_cast<double>(
+          std::ranges::count_if(active_.at(id).replacements, [this](const ClaimPtr& replacement) {
+            const ClaimPtr found = parts_.store.Find(*replacement);
+            return found == nullptr || found->metadata.deletion_timestamp ||
+                   !model::IsTrue(found->status.conditions, names::kInitialized);
+          })));
   co_await UnmarkAll(order);
   for (const ClaimPtr& claim : order.claims) parts_.marks.leaving.erase(claim->status.provider_id);
   Close(id, "RolledBack", why);

@@ -71,6 +71,7 @@ class DisruptionQueue {
     report::DisruptionCommand told;
   };
   Task<Status> Mark(Order& order);
+  Task<Result<std::vector<ClaimPtr>>> BuyAll(Order& order);
   Task<Status> MarkOne(ClaimPtr claim, NodePtr node, std::string reason);
   Task<void> Unmark(ClaimPtr claim, std::string node);
   Task<void> UnmarkAll(Order order);

@@ -93,6 +93,8 @@ std::string Simulation::Trouble(const SolveRequest& request, const SolveOutcome&
     errors[asked.metadata.namespace_ + "/" + asked.metadata.name] = std::move(text);
   };
   for (const PodError& error : outcome.errors) note(error.pod, error.text);
+  // Nobody has tried to place them, so nobody knows that they have a place.
+  for (const size_t pod : outcome.left_out) note(pod, "its volumes could not be looked up");
   // A machine that is not up yet may never be; only who has to leave anyway counts on it.
   for (const ExistingPlacement& placement : outcome.existing) {
     const StateNode& state = world_.solver.nodes[placement.node];

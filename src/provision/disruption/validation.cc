@@ -2,6 +2,8 @@
 // machine that was empty for a moment is not empty. All that is rebuilt from the World as it is
 // then; nothing of the first look is taken over but which machines it was about.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -34,10 +36,33 @@ bool WithinBudgets(const std::vector<const Candidate*>& candidates,
 
 }  // namespace
 
-void Disruptor::Abandon(const Order& order, std::string_view kind, std::string why) {
-  context().Count("karpenter_voluntary_disruption_failed_validations_total",
+void Disruptor::CountFailed(Method method, size_t candidates) {
+  context()
+      .parts.metrics
+      .GetCounter("karpenter_voluntary_disruption_failed_validations_total",
                   "Number of candidates that were selected for disruption but failed validation.",
-                  {{"consolidation_type", std::string(TypeOf(order.method))}});
+                  {{"consolidation_type", std::string(TypeOf(method))}})
+      .Add(static_cast<double>(candidates));
+}
+
+void Disruptor::Reject(const Order& order, std::string_view kind, std::string why) {
+  CountFailed(order.method, order.claims.size());
+  if (order.method != Method::kEmptiness) {
+    for (size_t i = 0; i < order.claims.size(); ++i) {
+      const std::string text =
+          fmt::format("Consolidation rejected: {}, reason: {} (savings: ${:.2f})",
+                      CommandText(order.decision, order.nodes[i]->metadata.name, order.nodes.size(),
+                                  order.replacements.size()),
+                      kind, order.savings);
+      const std::string_view reason = ToString(DisruptionEventKind::kRejected);
+      context().Tell(Context::Of(*order.nodes[i]), "Normal", reason, text);
+      context().Tell(Context::Of(*order.claims[i]), "Normal", reason, text);
+    }
+  }
+  Abandon(order, kind, std::move(why));
+}
+
+void Disruptor::Abandon(const Order& order, std::string_view kind, std::string why) {
   context().parts.log.Info("a disruption is abandoned",
                            {{"reason", ReasonOf(order.method)}, {"kind", kind}, {"why", why}});
   parts_.queue.Note(order, "Abandoned", std::move(why), context().Now());
@@ -47,8 +72,14 @@ Task<std::optional<Order>> Disruptor::Validated(Order order) {
   validating_ = DisruptionQueue::Described(order, "Validating", context().Now());
   co_await context().parts.executor.Sleep(context().options().validation_delay);
   validating_.reset();
+  if (std::string stale = context().Stale(); !stale.empty()) {
+    Abandon(order, "stale", std::move(stale));
+    co_return std::nullopt;
+  }
   const ViewParts view{context(), parts_.store, parts_.pools, parts_.marks};
-  const auto world = std::make_shared<DisruptionWorld>(MakeView(view, context().Now()));
+  const auto world =
+      std::make_shared<DisruptionWorld>(MakeView(view, context().Now(), {.disruption = true}));
+  if (!context().options().upstream_exact) parts_.provisioner.HoldBackLimits(*world);
   if (order.method == Method::kEmptiness) co_return co_await StillEmpty(std::move(order), world);
   co_return co_await StillCheaper(std::move(order), world);
 }
@@ -75,9 +106,10 @@ Task<std::optional<Order>> Disruptor::StillEmpty(Order order,
   }
   kept.savings = kept.price;
   if (kept.claims.empty()) {
-    Abandon(order, "churn", "none of its nodes is empty any more");
+    Reject(order, "churn", "none of its nodes is empty any more");
     co_return std::nullopt;
   }
+  CountFailed(order.method, order.claims.size() - kept.claims.size());
   co_return kept;
 }
 
@@ -87,11 +119,11 @@ Task<std::optional<Order>> Disruptor::StillCheaper(Order order,
   const MethodAnswer answer = round.Wanted(order.method);
   const auto candidates = CandidatesOf(order, *world, answer);
   if (candidates.size() != order.claims.size()) {
-    Abandon(order, "churn", "not all of its nodes are candidates any more");
+    Reject(order, "churn", "not all of its nodes are candidates any more");
     co_return std::nullopt;
   }
   if (!WithinBudgets(candidates, answer.budgets)) {
-    Abandon(order, "budget", "the budgets do not allow it any more");
+    Reject(order, "budget", "the budgets do not allow it any more");
     co_return std::nullopt;
   }
   SimulationOutcome outcome;
@@ -99,9 +131,9 @@ Task<std::optional<Order>> Disruptor::StillCheaper(Order order,
   const Status asked = co_await OnWorker(context().parts.workers, context().parts.executor, work);
   if (!asked.ok() || !outcome.trouble.empty() ||
       outcome.replacements.size() != order.replacements.size()) {
-    Abandon(order, "scheduling",
-            outcome.trouble.empty() ? "another number of machines would be needed now"
-                                    : outcome.trouble);
+    Reject(order, "scheduling",
+           outcome.trouble.empty() ? "another number of machines would be needed now"
+                                   : outcome.trouble);
     co_return std::nullopt;
   }
   if (!order.replacements.empty()) {
@@ -110,7 +142,7 @@ Task<std::optional<Order>> Disruptor::StillCheaper(Order order,
     const bool all = std::ranges::all_of(
         order.types, [&](const std::string& type) { return sold.contains(type); });
     if (!all) {
-      Abandon(order, "scheduling", "a type that it would buy does not do any more");
+      Reject(order, "scheduling", "a type that it would buy does not do any more");
       co_return std::nullopt;
     }
   }
@@ -119,7 +151,7 @@ Task<std::optional<Order>> Disruptor::StillCheaper(Order order,
     const ClaimPtr now = parts_.store.Find(*order.claims[i]);
     if (now == nullptr || now->metadata.deletion_timestamp ||
         parts_.marks.IsNominated(now->status.provider_id, context().Now())) {
-      Abandon(order, "churn", order.claims[i]->metadata.name + " is needed or gone");
+      Reject(order, "churn", order.claims[i]->metadata.name + " is needed or gone");
       co_return std::nullopt;
     }
     order.claims[i] = now;

@@ -26,13 +26,15 @@ bool IsCompleteNode(const model::Node& node) {
          !WorldLabel(labels, model::kInitializedLabel).empty();
 }
 
-std::shared_ptr<const ClaimFacts> ClaimFactsOf(const model::NodeClaim& claim) {
+std::shared_ptr<const ClaimFacts> ClaimFactsOf(
+    const model::NodeClaim& claim, const std::shared_ptr<const EphemeralTaints>& ephemeral) {
   return std::make_shared<const ClaimFacts>(ClaimFacts{.name = claim.metadata.name,
                                                        .labels = claim.metadata.labels,
                                                        .taints = claim.spec.taints,
                                                        .startup_taints = claim.spec.startup_taints,
                                                        .capacity = claim.status.capacity,
-                                                       .allocatable = claim.status.allocatable});
+                                                       .allocatable = claim.status.allocatable,
+                                                       .ephemeral = ephemeral});
 }
 
 bool IsLeavingMachine(const StateNode& state, const Machine& machine) {
@@ -82,7 +84,7 @@ std::vector<Joined> JoinMachines(const DisruptionObjects& objects) {
     if (claim->status.provider_id.empty()) continue;
     Joined& joined = by_id[claim->status.provider_id];
     joined.machine.claim = claim;
-    joined.state.claim = ClaimFactsOf(*claim);
+    joined.state.claim = ClaimFactsOf(*claim, objects.ephemeral_taints);
   }
   for (const NodePtr& node : objects.nodes) {
     if (!IsCompleteNode(*node)) continue;
@@ -170,8 +172,10 @@ DisruptionWorld MakeWorld(DisruptionObjects objects, const model::LabelRules& la
   std::ranges::sort(world.pools, {}, [](const PoolView& view) { return view.pool->metadata.name; });
   for (Joined& joined : JoinMachines(objects)) {
     if (joined.machine.claim != nullptr) {
-      const PoolView* pool =
-          world.FindPool(WorldLabel(joined.state.labels(), model::kNodePoolLabel));
+      const std::string name = WorldLabel(joined.state.labels(), model::kNodePoolLabel);
+      const auto waits = objects.waiting_pools.find(name);
+      if (waits != objects.waiting_pools.end()) joined.machine.waits_for = waits->second;
+      const PoolView* pool = world.FindPool(name);
       joined.state.settling = pool != nullptr && IsOpenPool(*pool->pool) &&
                               SettlesAt(*joined.machine.claim, *pool->pool, now).has_value();
     }

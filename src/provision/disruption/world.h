@@ -37,7 +37,8 @@ struct Machine {
   bool nominated = false;    // a pod that waits is expected on it
   bool queued = false;       // somebody is already taking it away
   bool holds_buffer = false;
-  std::string held_by = {};  // another engine, which is taking it away
+  std::string held_by = {};    // another engine, which is taking it away
+  std::string waits_for = {};  // why its pool's machines stay for now
 };
 
 // Objects as the API has them, of kinds that we support; in any order.
@@ -55,6 +56,9 @@ struct DisruptionObjects {
   std::set<std::string> nominated;
   std::set<std::string> queued;
   std::map<std::string, std::string> held;  // by another engine
+  std::shared_ptr<const EphemeralTaints> ephemeral_taints = nullptr;
+  // By pool: why its machines stay for now.
+  std::map<std::string, std::string> waiting_pools;
 };
 
 struct DisruptionWorld {

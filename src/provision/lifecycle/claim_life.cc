@@ -1,6 +1,7 @@
 #include "provision/lifecycle/claim_life.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "provision/conditions.h"
@@ -13,10 +14,16 @@ namespace names = model::karpenter;
 
 constexpr Duration kFirstRetry = std::chrono::seconds(1);
 constexpr Duration kLongestRetry = std::chrono::minutes(1);
+constexpr Duration kTellOfClaim = std::chrono::minutes(10);
 
 bool HasFinalizer(const model::NodeClaim& claim) {
   return std::ranges::find(claim.metadata.finalizers, names::kFinalizer) !=
          claim.metadata.finalizers.end();
+}
+
+// Who was made before there was that label gets it.
+std::string LabelOfItsClass(const model::NodeClaim& claim) {
+  return ClassLabel(*claim.spec.node_class_ref);
 }
 
 std::string StatusOf(const model::NodeClaim& claim, std::string_view type) {
@@ -41,8 +48,17 @@ void ClaimLife::Look(const std::vector<ClaimPtr>& claims, const Context::NodeInd
     static const std::vector<NodePtr> kNone;
     const auto& of_claim =
         found == nodes.end() || claim->status.provider_id.empty() ? kNone : found->second;
+    if (claim->metadata.unreadable) {
+      context().Tell(Context::Of(*claim), "Warning", "Unreadable",
+                     "the node claim cannot be read, so that nothing is done with it or its "
+                     "machine: " +
+                         claim->metadata.unreadable->what,
+                     kTellOfClaim);
+      // Somebody has decided that it goes; which machine that is must be known.
+      if (!claim->metadata.deletion_timestamp || claim->status.provider_id.empty()) continue;
+    }
     if (claim->metadata.deletion_timestamp) {
-      if (HasFinalizer(*claim)) Begin(claim, End(claim));
+      if (HasFinalizer(*claim) && !context().pretends()) Begin(claim, End(claim));
     } else {
       LookAtLiving(claim, of_claim, memory, now);
     }
@@ -54,7 +70,8 @@ void ClaimLife::Look(const std::vector<ClaimPtr>& claims, const Context::NodeInd
 
 void ClaimLife::LookAt(const ClaimPtr& claim, TimePoint now) {
   Memory& memory = memory_[claim->metadata.uid];
-  if (!memory.busy && !claim->metadata.deletion_timestamp) LookAtLiving(claim, {}, memory, now);
+  if (!memory.busy && !claim->metadata.deletion_timestamp && !claim->metadata.unreadable)
+    LookAtLiving(claim, {}, memory, now);
 }
 
 void ClaimLife::LookAtLiving(const ClaimPtr& claim, const std::vector<NodePtr>& nodes,
@@ -66,7 +83,9 @@ void ClaimLife::LookAtLiving(const ClaimPtr& claim, const std::vector<NodePtr>& 
     if (now >= end) return Begin(claim, Expire(claim));
     context().WakeAt(end);
   }
-  if (!HasFinalizer(*claim)) return Begin(claim, TakeIn(claim));
+  if (context().pretends()) return;  // whoever acts looks after it
+  if (!HasFinalizer(*claim) || !claim->metadata.labels.contains(LabelOfItsClass(*claim)))
+    return Begin(claim, TakeIn(claim));
   if (StatusOf(*claim, names::kLaunched) != "True") {
     const TimePoint end = Later(created, context().traits().launch_timeout);
     if (now >= end) {
@@ -104,6 +123,8 @@ void ClaimLife::LookAtLiving(const ClaimPtr& claim, const std::vector<NodePtr>& 
     }
     return Begin(claim, Register(claim, nodes.front()));
   }
+  if (nodes.size() == 1 && !nodes.front()->metadata.labels.contains(LabelOfItsClass(*claim)))
+    return Begin(claim, LabelNode(claim, nodes.front()));
   if (StatusOf(*claim, names::kInitialized) != "True" && nodes.size() == 1) {
     return Begin(claim, Initialize(claim, nodes.front()));
   }
@@ -139,12 +160,19 @@ Task<void> ClaimLife::Step(std::string uid, std::string name, Task<Status> step)
 
 Task<Status> ClaimLife::TakeIn(ClaimPtr claim) {
   model::NodeClaim after = *claim;
-  after.metadata.finalizers.push_back(names::kFinalizer);
-  if (!after.metadata.labels.contains(ClassLabel(*claim->spec.node_class_ref)))
-    after.metadata.labels[ClassLabel(*claim->spec.node_class_ref)] =
-        claim->spec.node_class_ref->name;
+  if (!HasFinalizer(*claim)) after.metadata.finalizers.push_back(names::kFinalizer);
+  if (!after.metadata.labels.contains(LabelOfItsClass(*claim)))
+    after.metadata.labels[LabelOfItsClass(*claim)] = claim->spec.node_class_ref->name;
   SettleClaimConditions(after, context().Now());
   co_return co_await parts_.store.Write(claim, std::move(after));
+}
+
+Task<Status> ClaimLife::LabelNode(ClaimPtr claim, NodePtr node) {
+  nlohmann::json patch;
+  patch["metadata"]["labels"][LabelOfItsClass(*claim)] = claim->spec.node_class_ref->name;
+  const auto written = co_await context().parts.writer.UpdateObject(NameOf(*node), patch.dump());
+  if (!written.ok()) co_return written.status();
+  co_return Status(Code::kAborted, "the label is on its way");  // look again in a moment
 }
 
 Task<Status> ClaimLife::WriteClaim(ClaimPtr before, model::NodeClaim after) {

@@ -88,6 +88,7 @@ class ClaimLife {
   Task<Status> MakeNode(ClaimPtr claim, model::Node node);
   Task<Status> Register(ClaimPtr claim, NodePtr node);
   Task<Status> SyncNode(ClaimPtr claim, NodePtr node);
+  Task<Status> LabelNode(ClaimPtr claim, NodePtr node);
   Task<Status> Initialize(ClaimPtr claim, NodePtr node);
   Task<Status> GiveUp(ClaimPtr claim, std::string reason, std::string cause, std::string message);
   Task<Status> Expire(ClaimPtr claim);
@@ -114,8 +115,6 @@ struct NotYet {
   std::string message;
 };
 std::optional<NotYet> WhyNotInitialized(const model::NodeClaim& claim, const model::Node& node,
-                                        const cloud::NodeClaimsTraits& traits);
-
-bool IsEphemeralTaint(const model::Taint& taint, const cloud::NodeClaimsTraits& traits);
+                                        const EphemeralTaints* ephemeral);
 
 }  // namespace coppice::provision

@@ -31,6 +31,11 @@ Task<void> Garbage::Refresh() {
   std::vector<cloud::ClaimRef> claims;
   for (const ClaimPtr& claim : parts_.store.List())
     claims.push_back({claim->metadata.uid, claim->status.provider_id});
+  // One whose class cannot be read counts as nobody's, but its machine is not.
+  parts_.context.world().objects<model::NodeClaim>().ForEach([&](const ClaimPtr& claim) {
+    if (claim->metadata.unreadable && !parts_.context.Manages(claim->spec.node_class_ref))
+      claims.push_back({claim->metadata.uid, claim->status.provider_id});
+  });
   parts_.context.parts.claims.SetClaims(std::move(claims));
   refresh_status_ = co_await parts_.cloud.Refresh();
   refreshing_ = false;
@@ -51,6 +56,7 @@ Task<void> Garbage::Sweep() {
   std::vector<ClaimPtr> claims = parts_.store.List();
   const auto machines = co_await parts_.cloud.List();
   sweeping_ = false;
+  if (!parts_.context.Stale().empty()) co_return;  // nodes and claims are not what they seem
   if (!machines.ok()) {
     parts_.context.parts.log.Warning("the machines of the cloud could not be listed",
                                      {{"error", machines.status()}});
@@ -61,13 +67,14 @@ Task<void> Garbage::Sweep() {
     if (!machine.metadata.deletion_timestamp) there.insert(machine.status.provider_id);
   }
   for (const ClaimPtr& claim : claims) {
-    if (!model::IsTrue(claim->status.conditions, model::karpenter::kRegistered) ||
+    if (claim->metadata.unreadable ||  // its machine's id may be what is missing
+        !model::IsTrue(claim->status.conditions, model::karpenter::kRegistered) ||
         claim->metadata.deletion_timestamp || there.contains(claim->status.provider_id))
       continue;
     const auto nodes = parts_.context.NodesOf(claim->status.provider_id);
     if (!nodes.empty() && IsReadyNode(*nodes.front())) continue;
     const ClaimPtr now = parts_.store.Find(*claim);
-    if (now == nullptr || now->metadata.deletion_timestamp) continue;
+    if (now == nullptr || now->metadata.deletion_timestamp || now->metadata.unreadable) continue;
     const Status status = co_await parts_.life.Disrupt(now, "garbage_collected");
     if (status.ok()) {
       parts_.context.parts.log.Info(

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "model/taints.h"
 #include "provision/conditions.h"
 #include "provision/lifecycle/claim_life.h"
+#include "provision/tolerance.h"
 
 namespace coppice::provision {
 
@@ -17,36 +17,10 @@ namespace {
 
 namespace names = model::karpenter;
 
-struct GoingTaint {
-  std::string_view key;
-  std::string_view effect;
-};
-constexpr std::array kGoingTaints = {
-    GoingTaint{"node.kubernetes.io/not-ready", model::kNoSchedule},
-    GoingTaint{"node.kubernetes.io/not-ready", model::kNoExecute},
-    GoingTaint{"node.kubernetes.io/unreachable", model::kNoSchedule},
-    GoingTaint{"node.cloudprovider.kubernetes.io/uninitialized", model::kNoSchedule},
-    GoingTaint{names::kUnregisteredTaint, model::kNoExecute},
-};
-
 }  // namespace
 
-bool IsEphemeralTaint(const model::Taint& taint, const cloud::NodeClaimsTraits& traits) {
-  if (taint.key.starts_with("readiness.k8s.io/")) return true;
-  return std::ranges::any_of(kGoingTaints,
-                             [&](const GoingTaint& one) {
-                               return taint.key == one.key && taint.effect == one.effect;
-                             }) ||
-         std::ranges::any_of(
-             traits.ephemeral_taints,
-             [&](const model::Taint& one) { return model::SameTaint(one, taint); }) ||
-         std::ranges::any_of(traits.ephemeral_taint_prefixes, [&](const std::string& prefix) {
-           return taint.key.starts_with(prefix);
-         });
-}
-
 std::optional<NotYet> WhyNotInitialized(const model::NodeClaim& claim, const model::Node& node,
-                                        const cloud::NodeClaimsTraits& traits) {
+                                        const EphemeralTaints* ephemeral) {
   if (!IsReadyNode(node)) return NotYet{"NodeNotReady", "Node status is NotReady"};
   for (const model::Taint& taint : node.spec.taints) {
     if (std::ranges::any_of(claim.spec.startup_taints, [&](const model::Taint& startup) {
@@ -57,7 +31,7 @@ std::optional<NotYet> WhyNotInitialized(const model::NodeClaim& claim, const mod
     }
   }
   for (const model::Taint& taint : node.spec.taints) {
-    if (IsEphemeralTaint(taint, traits)) {
+    if (IsEphemeral(taint, ephemeral)) {
       return NotYet{"KnownEphemeralTaintsExist",
                     fmt::format("KnownEphemeralTaint \"{}\" still exists", model::ToString(taint))};
     }
@@ -75,7 +49,7 @@ std::optional<NotYet> WhyNotInitialized(const model::NodeClaim& claim, const mod
 
 Task<Status> ClaimLife::Initialize(ClaimPtr claim, NodePtr node) {
   model::NodeClaim after = *claim;
-  const auto not_yet = WhyNotInitialized(*claim, *node, context().traits());
+  const auto not_yet = WhyNotInitialized(*claim, *node, context().ephemeral_taints().get());
   if (not_yet) {
     SetClaimCondition(after, names::kInitialized, "Unknown", not_yet->reason, not_yet->message,
                       context().Now());

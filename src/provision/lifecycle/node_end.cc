@@ -67,38 +67,8 @@ std::vector<PodPtr> FirstTier(const std::vector<PodPtr>& pods) {
   return {};
 }
 
-NodeEnd::NodeEnd(Parts parts)
-    : parts_(parts),
-      evictions_(parts.context.parts.writer, parts.context.parts.executor.clock(),
-                 {.spawn = [this](Task<void> task) { context().Spawn(std::move(task)); },
-                  .answered =
-                      [this](const model::Pod& pod, const Status& status) {
-                        const std::string code = status.ok()                                 ? "201"
-                                                 : status.code() == Code::kResourceExhausted ? "429"
-                                                 : status.code() == Code::kNotFound          ? "404"
-                                                 : status.code() == Code::kAborted           ? "409"
-                                                                                   : "500";
-                        context().Count("karpenter_pods_eviction_requests_total",
-                                        "The total number of eviction requests made by Karpenter",
-                                        {{"code", code}});
-                        if (status.ok()) {
-                          context().Tell(Context::Of(pod), "Normal", "Evicted",
-                                         "Evicted pod: node is going");
-                          context().Count(
-                              "karpenter_pods_drained_total",
-                              "The total number of pods drained during node termination by "
-                              "Karpenter",
-                              {{"reason", ""}});
-                        }
-                      },
-                  .forced =
-                      [this](const model::Pod& pod, TimePoint deadline) {
-                        context().Tell(Context::Of(pod), "Warning", "Disrupted",
-                                       "Deleting the pod to accommodate the terminationTime " +
-                                           wire::FormatRfc3339(deadline) + " of the node");
-                      }}) {}
-
 void NodeEnd::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
+  if (context().pretends()) return;
   std::map<std::string_view, ClaimPtr> by_id;
   for (const ClaimPtr& claim : claims) {
     if (!claim->status.provider_id.empty()) by_id[claim->status.provider_id] = claim;
@@ -106,7 +76,9 @@ void NodeEnd::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
   std::set<std::string_view> there;
   std::vector<std::pair<NodePtr, ClaimPtr>> due;
   context().world().ForEachNode([&](const NodePtr& node) {
-    if (!node->metadata.deletion_timestamp || !IsOurs(*node) || !context().Manages(*node)) return;
+    if (!node->metadata.deletion_timestamp || !IsOurs(*node)) return;
+    // An old one may not name its class; then its claim speaks for it.
+    if (!context().Manages(*node) && !by_id.contains(node->spec.provider_id)) return;
     there.insert(node->metadata.uid);
     Memory& memory = memory_[node->metadata.uid];
     if (memory.busy) return;
@@ -219,6 +191,10 @@ Task<Status> NodeEnd::Drain(NodePtr node, ClaimPtr claim) {
     co_return Status::Ok();
   const TimePoint now = context().Now();
   const auto deadline = DeadlineOf(claim);
+  if (deadline) {
+    context().Tell(Context::Of(*node), "Warning", "TerminationGracePeriodExpiring",
+                   "All pods will be deleted by " + wire::FormatRfc3339(*deadline));
+  }
   std::vector<PodPtr> waiting;
   for (const auto* entry : context().world().BoundTo(node->metadata.name)) {
     if (IsDrainable(*entry->pod, now)) waiting.push_back(entry->pod);

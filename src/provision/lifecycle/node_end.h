@@ -52,6 +52,11 @@ class NodeEnd {
   Task<Status> SetCondition(ClaimPtr claim, std::string type, std::string status,
                             std::string reason);
 
+  // How an eviction was answered: counted and told.
+  void Answered(const model::Pod& pod, const Status& status);
+  void CountDrained(const std::string& reason);
+  // For what its node's claim goes, as the peer's label has it.
+  std::string DrainReasonOf(const model::Pod& pod);
   // Of the claim's annotation.
   static std::optional<TimePoint> DeadlineOf(const ClaimPtr& claim);
   std::vector<std::string> AttachedVolumes(const model::Node& node) const;

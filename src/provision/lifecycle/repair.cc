@@ -62,6 +62,7 @@ void Repair::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexB
     if (claim->status.provider_id.empty() || node == nodes.end()) continue;
     Counts& counts = pools[LabelOr(claim->metadata.labels, model::kNodePoolLabel)];
     ++counts.all;
+    if (claim->metadata.unreadable || node->second.front()->metadata.unreadable) continue;
     const auto sick = SicknessOf(*node->second.front(), policies);
     if (!sick) continue;
     ++counts.sick;

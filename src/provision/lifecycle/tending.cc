@@ -96,7 +96,8 @@ void ClaimLife::Tend(const ClaimPtr& claim, const NodePtr& node, Memory& memory,
   }
   memory.tended = read;
   memory.tend_at = Later(now, kTendEvery);
-  if (pool != nullptr) {
+  // Against half a pool everything has drifted.
+  if (pool != nullptr && !pool->metadata.unreadable) {
     RestampHash(*pool, after);
     JudgeDrift(*pool, after, memory, now);
     SetConsolidatable(after, *pool, now);
@@ -104,7 +105,8 @@ void ClaimLife::Tend(const ClaimPtr& claim, const NodePtr& node, Memory& memory,
       memory.tend_at = std::min(memory.tend_at, *settles);
   }
   const bool initialized = model::IsTrue(claim->status.conditions, names::kInitialized);
-  if (node != nullptr && initialized) CheckConsistency(*node, after, memory, now);
+  if (node != nullptr && !node->metadata.unreadable && initialized)
+    CheckConsistency(*node, after, memory, now);
   context().WakeAt(memory.tend_at);
   if (after == *claim) return;
   Begin(claim, WriteClaim(claim, std::move(after)));
