@@ -55,14 +55,14 @@ Status Binder::Check(const Outcome::Bind& bind) const {
   return Status::Ok();
 }
 
-Status Binder::Begin(const Outcome::Bind& bind, TimePoint now) {
+Status Binder::Begin(const Outcome::Bind& bind) {
   TRY(Check(bind));
   const cluster::PodPtr pod = parts_.own.FindPod(bind.pod.namespace_, bind.pod.name);
   Assumed& assumed = assumed_[bind.pod.uid];
   assumed = {.before = pod, .shown = nullptr, .node = bind.node};
   Show(assumed, pod);
   ++under_way_;
-  parts_.executor.Spawn(Run(pod, bind, now));
+  parts_.executor.Spawn(Run(pod, bind));
   return Status::Ok();
 }
 
@@ -73,8 +73,16 @@ void Binder::Show(Assumed& assumed, const cluster::PodPtr& pod) {
   parts_.shared.UpsertPod(assumed.shown);
 }
 
-coppice::Task<void> Binder::Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoint began) {
-  const Status status = co_await Bind(pod, std::move(bind));
+coppice::Task<void> Binder::Run(cluster::PodPtr pod, Outcome::Bind bind) {
+  Status status;
+  TimePoint began;
+  {
+    const Turnstile::Inside inside = co_await doors_.Enter();
+    std::string node = bind.node;
+    status = co_await Prepare(pod, std::move(node));
+    began = parts_.executor.clock().Now();
+    if (status.ok()) status = co_await Bind(pod, std::move(bind));
+  }
   --under_way_;
   const std::string& uid = pod->metadata.uid;
   const TimePoint now = parts_.executor.clock().Now();
@@ -95,10 +103,16 @@ coppice::Task<void> Binder::Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoi
   parts_.ended(pod, status, now - began);
 }
 
-coppice::Task<Status> Binder::Bind(cluster::PodPtr pod, Outcome::Bind bind) {
-  const Turnstile::Inside inside = co_await doors_.Enter();
-  const Status volumes = co_await parts_.volumes.Bind(pod, bind.node);
+coppice::Task<Status> Binder::Prepare(cluster::PodPtr pod, std::string node) {
+  const Clock& clock = parts_.executor.clock();
+  const TimePoint began = clock.Now();
+  const Status volumes = co_await parts_.volumes.Bind(pod, std::move(node));
   if (!volumes.ok()) co_return volumes.Context("binding volumes");
+  if (parts_.prepared) parts_.prepared(pod, clock.Now() - began);
+  co_return Status::Ok();
+}
+
+coppice::Task<Status> Binder::Bind(cluster::PodPtr pod, Outcome::Bind bind) {
   if (bind.delegate != nullptr) {
     const std::optional<Status> done = co_await ByDelegate(pod, bind);
     if (done) co_return *done;

@@ -34,13 +34,15 @@ class Binder {
   struct Parts {
     cluster::World& shared;  // that all engines see
     cluster::World& own;     // that follows it, and hears of everything at once
-    cluster::Writer& writer;
+    cluster::PodWriter& writer;
     Executor& executor;
     Rng& rng;
     const Log& log;
     Volumes& volumes;
     Workers* workers = nullptr;  // who wait for delegates; null: the decision thread does
-    // A binding ended: how, and how long it took.
+    // What comes before a binding (volumes) is done, and how long that took. Null: nobody counts.
+    std::function<void(const cluster::PodPtr& pod, Duration took)> prepared;
+    // A binding ended: how, and how long it took after that.
     std::function<void(const cluster::PodPtr& pod, const Status& status, Duration took)> ended;
   };
   explicit Binder(Parts parts) : parts_(std::move(parts)), doors_(parts_.executor, kAtOnce) {}
@@ -48,7 +50,7 @@ class Binder {
   // What speaks against a binding as things are now. Between sessions.
   Status Check(const Outcome::Bind& bind) const;
   // Begins one that nothing speaks against; else says what does. Between sessions.
-  Status Begin(const Outcome::Bind& bind, TimePoint now);
+  Status Begin(const Outcome::Bind& bind);
   // Makes the World agree with what is known about bindings. Between sessions.
   void Settle(TimePoint now);
   // Not to be placed now: its last binding failed a moment ago.
@@ -74,7 +76,8 @@ class Binder {
     TimePoint until;
   };
 
-  coppice::Task<void> Run(cluster::PodPtr pod, Outcome::Bind bind, TimePoint began);
+  coppice::Task<void> Run(cluster::PodPtr pod, Outcome::Bind bind);
+  coppice::Task<Status> Prepare(cluster::PodPtr pod, std::string node);
   coppice::Task<Status> Bind(cluster::PodPtr pod, Outcome::Bind bind);
   // By the delegate; nothing: it could not be had, and need not be.
   coppice::Task<std::optional<Status>> ByDelegate(cluster::PodPtr pod, Outcome::Bind bind);

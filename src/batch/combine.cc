@@ -47,6 +47,8 @@ void Combine::Build(const std::vector<Tier>& tiers, const std::map<std::string, 
       add(node_order_, s.node_order, option, tier, "NodeOrder");
       add(batch_node_order_, s.batch_node_order, option, tier, "BatchNodeOrder");
       add(best_node_, s.best_node, option, tier, "BestNode");
+      add(hyper_node_gradient_, s.hyper_node_gradient, option, tier, "HyperNodeGradient");
+      add(hyper_node_order_, s.hyper_node_order, option, tier, "HyperNodeOrder");
       add(preemptable_, s.preemptable, option, tier, "Preemptable");
       add(reclaimable_, s.reclaimable, option, tier, "Reclaimable");
       add(unified_evictable_, s.unified_evictable, option, tier, "UnifiedEvictable");
@@ -239,10 +241,13 @@ std::vector<Task*> Combine::Intersect(const Players<R>& players, Ask ask) const 
       taken = std::move(answer.taken);
       decided = true;
     } else {
-      std::erase_if(victims, [&](const Task* victim) {
-        return std::ranges::none_of(answer.tasks,
-                                    [&](const Task* other) { return other->uid == victim->uid; });
-      });
+      std::vector<Task*> both;
+      for (Task* victim : victims) {
+        const auto times = std::ranges::count(answer.tasks, victim->uid, &Task::uid);
+        // Upstream takes one as often as both lists together name it.
+        both.insert(both.end(), upstream_exact_ ? static_cast<size_t>(times) : times > 0, victim);
+      }
+      victims = std::move(both);
     }
   }
   if (taken && !victims.empty()) taken(victims);
@@ -371,6 +376,12 @@ bool Combine::MayEnqueue(const Job& job) const {
          std::ranges::none_of(last_job_enqueueable_, [&](const auto& player) {
            return player.role->JobEnqueueableVote(job) < 0;
          });
+}
+
+bool Combine::MayEnqueueAlone(const Job& job) const {
+  const auto admits = [&](const auto& player) { return player.role->WouldAdmitAlone(job); };
+  return std::ranges::all_of(job_enqueueable_, admits) &&
+         std::ranges::all_of(last_job_enqueueable_, admits);
 }
 
 void Combine::OnJobEnqueued(const Job& job) const {

@@ -42,7 +42,7 @@ struct RuleLine {
   std::string_view otherwise;
 };
 
-inline constexpr std::array<RuleLine, 25> kRules{{
+inline constexpr std::array<RuleLine, 27> kRules{{
     {"JobOrder", Rule::kFirstOpinion, Flag::kJobOrder, "older first, then by id"},
     {"QueueOrder", Rule::kFirstOpinion, Flag::kQueueOrder, "older first, then by name"},
     {"VictimQueueOrder", Rule::kFirstOpinion, std::nullopt, "the opposite of QueueOrder"},
@@ -53,6 +53,8 @@ inline constexpr std::array<RuleLine, 25> kRules{{
     {"NodeOrder", Rule::kSum, Flag::kNodeOrder, "0"},
     {"BatchNodeOrder", Rule::kSum, Flag::kNodeOrder, "0"},
     {"BestNode", Rule::kFirstAnswer, Flag::kBestNode, "the highest score"},
+    {"HyperNodeGradient", Rule::kFirstAnswer, Flag::kHyperNodeGradient, "what it is within"},
+    {"HyperNodeOrder", Rule::kSum, Flag::kHyperNodeOrder, "0"},
     {"Preemptable", Rule::kIntersection, Flag::kPreemptable, "nobody"},
     {"Reclaimable", Rule::kIntersection, Flag::kReclaimable, "nobody"},
     {"UnifiedEvictable", Rule::kIntersection, std::nullopt, "nobody"},
@@ -108,6 +110,15 @@ class Combine {
   Scope PredicateScope(const Task& task) const;
   Scope ScoreScope(const Task& task) const;
 
+  bool KnowsGradients() const { return !hyper_node_gradient_.empty(); }
+  HyperNodeGradients GradientsOf(const Job& job, const HyperNode& within,
+                                 SearchPurpose purpose) const;
+  HyperNodeGradients GradientsOf(const SubJob& sub_job, const HyperNode& within,
+                                 SearchPurpose purpose) const;
+  // Of each, or nothing if the scoring of all has failed.
+  std::optional<std::vector<double>> ScoreHyperNodes(
+      const SubJob& sub_job, std::span<const HyperNode* const> hyper_nodes) const;
+
   std::vector<Task*> Preemptable(const Task& preemptor, std::span<Task* const> candidates) const;
   std::vector<Task*> Reclaimable(const Task& reclaimer, std::span<Task* const> candidates) const;
   std::vector<Task*> UnifiedEvictable(const EvictionContext& context,
@@ -126,6 +137,7 @@ class Combine {
   bool IsSubJobReady(const Job& job, const SubJob& sub_job) const;
   bool IsSubJobPipelined(const Job& job, const SubJob& sub_job) const;
   bool MayEnqueue(const Job& job) const;
+  bool MayEnqueueAlone(const Job& job) const;
   void OnJobEnqueued(const Job& job) const;
 
  private:
@@ -155,6 +167,8 @@ class Combine {
   Players<NodeOrder> node_order_;
   Players<BatchNodeOrder> batch_node_order_;
   Players<BestNode> best_node_;
+  Players<HyperNodeGradient> hyper_node_gradient_;
+  Players<HyperNodeOrder> hyper_node_order_;
   Players<batch::Preemptable> preemptable_;
   Players<batch::Reclaimable> reclaimable_;
   Players<batch::UnifiedEvictable> unified_evictable_;

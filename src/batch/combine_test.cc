@@ -118,5 +118,14 @@ TEST_F(CombineTest, TheFirstOpinionOrders) {
   EXPECT_EQ(With(false, {{&first_}, {&second_, &third_}}).CompareJobs(job_, job_), -1);
 }
 
+TEST_F(CombineTest, WhoIsNamedTwiceCountsTwiceInExactModeOnly) {
+  first_.victims = {&tasks_[0], &tasks_[1]};
+  second_.victims = {&tasks_[1], &tasks_[1]};
+  EXPECT_THAT(With(false, {{&first_, &second_}}).Preemptable(tasks_[0], {}),
+              ElementsAre(&tasks_[1]));
+  EXPECT_THAT(With(true, {{&first_, &second_}}).Preemptable(tasks_[0], {}),
+              ElementsAre(&tasks_[1], &tasks_[1]));
+}
+
 }  // namespace
 }  // namespace coppice::batch

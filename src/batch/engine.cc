@@ -28,12 +28,26 @@ bool AsksOutside(const Conf& conf) {
   return HasPlugin(conf, "extender") || (conf.extenders && !conf.extenders->is_null());
 }
 
-// What was said against a group in this session; the last word counts.
-std::map<std::string, const std::string*> ReasonsIn(const Outcome& outcome) {
-  std::map<std::string, const std::string*> reasons;
+// What was said against a group in this session: what a plug-in has refused it for, else how far it
+// has come, which the end of every session says of everybody who waits.
+std::map<std::string, std::string> ReasonsIn(const Outcome& outcome) {
+  std::map<std::string, std::vector<std::string_view>> refusals;
+  std::map<std::string, std::string> reasons;
   for (const Outcome::EventNote& note : outcome.events) {
-    if (note.kind == "PodGroup" && note.reason == "Unschedulable")
-      reasons[note.namespace_ + "/" + note.name] = &note.message;
+    if (note.kind != "PodGroup" || note.reason != "Unschedulable") continue;
+    const std::string group = note.namespace_ + "/" + note.name;
+    if (note.type == "Warning") {
+      reasons[group] = note.message;
+      continue;
+    }
+    std::vector<std::string_view>& own = refusals[group];
+    if (std::ranges::find(own, note.message) == own.end()) own.push_back(note.message);
+  }
+  for (const auto& [group, own] : refusals) {
+    std::string& text = reasons[group];
+    text.clear();
+    for (const std::string_view refusal : own)
+      text += (text.empty() ? "" : "; ") + std::string(refusal);
   }
   return reasons;
 }
@@ -46,6 +60,11 @@ Engine::Engine(Parts parts)
       statuses_({parts_.world, own_, parts_.writer, parts_.executor, parts_.log}),
       binder_({parts_.world, own_, parts_.writer, parts_.executor, parts_.rng, parts_.log, volumes_,
                parts_.workers,
+               [this](const cluster::PodPtr& pod, Duration took) {
+                 if (parts_.metrics == nullptr) return;
+                 parts_.metrics->Prepared(took);
+                 parts_.metrics->TaskReached("PreBound", *pod, parts_.executor.clock().Now());
+               },
                [this](const cluster::PodPtr& pod, const Status& status, Duration took) {
                  BindingEnded(pod, status, took);
                }}),
@@ -55,7 +74,11 @@ Engine::Engine(Parts parts)
                 }}),
       ended_(parts_.executor.clock().Now()) {
   own_.Follow(parts_.world);
-  roster_ = std::make_unique<Roster>(own_, parts_.options.session.scheduler_names);
+  roster_ = std::make_unique<Roster>(
+      own_, parts_.options.session.scheduler_names, [this](const cluster::PodPtr& pod) {
+        if (parts_.metrics != nullptr)
+          parts_.metrics->TaskReached("Watched", *pod, parts_.executor.clock().Now());
+      });
 }
 
 TimePoint Engine::Due() const {
@@ -98,6 +121,7 @@ SessionInput Engine::Input(std::string uid, TimePoint now) const {
   SessionInput input;
   input.uid = std::move(uid);
   input.now = now;
+  if (parts_.metrics != nullptr) input.clock = &parts_.executor.clock();
   input.nodes.reserve(roster_->nodes().size());
   for (const NodeInfo* node : roster_->nodes())
     input.nodes.push_back({.object = node->object, .index = node->snapshot_index, .images = {}});
@@ -111,6 +135,19 @@ SessionInput Engine::Input(std::string uid, TimePoint now) const {
   own_.objects<model::PodDisruptionBudget>().ForEach(
       [&](const auto& budget) { input.budgets.push_back(*budget); });
   return input;
+}
+
+std::shared_ptr<const HyperNodeTree> Engine::HyperNodesOf(const SessionInput& input) {
+  const auto& objects = own_.objects<model::HyperNode>();
+  if (objects.size() == 0) return nullptr;
+  std::vector<cluster::NodePtr> nodes;
+  nodes.reserve(input.nodes.size());
+  for (const SessionInput::NodeEntry& node : input.nodes) nodes.push_back(node.object);
+  if (hyper_nodes_.Refresh(objects, std::move(nodes))) {
+    for (const std::string& complaint : hyper_nodes_.tree()->complaints())
+      parts_.log.Warning("not all of the network is known", {{"why", complaint}});
+  }
+  return hyper_nodes_.tree();
 }
 
 std::vector<WaitingJob> Engine::WaitingIn(Session& session) const {
@@ -184,8 +221,7 @@ Engine::Ran Engine::RunSession(const Conf& conf, SessionInput input, bool tell_q
   ran.status = ran.outcome.failure;
   const auto reasons = ReasonsIn(ran.outcome);
   for (WaitingJob& job : ran.waiting) {
-    if (const auto reason = reasons.find(job.id); reason != reasons.end())
-      job.why = *reason->second;
+    if (const auto reason = reasons.find(job.id); reason != reasons.end()) job.why = reason->second;
   }
   ran.times.whole = clock.Now() - began;
   return ran;
@@ -201,9 +237,17 @@ coppice::Task<std::shared_ptr<report::SessionReport>> Engine::Pass(TimePoint now
   binder_.Settle(now);
   leavers_.Settle(now);
   statuses_.Settle(now);
+  if (TooStale(*report, now)) {
+    report->queues = queues_;
+    report->outside = outside_;
+    ended_ = now;
+    co_return report;
+  }
   report->uid = NewSessionUid();
   roster_->Refresh([this, now](const model::Pod& pod) { return binder_.HeldBack(pod, now); });
+  NoteUnreadable(*report);
   SessionInput input = Input(report->uid, now);
+  input.hyper_nodes = HyperNodesOf(input);
   if (parts_.waiting != nullptr && !parts_.options.session.upstream_exact)
     parts_.waiting->Prepare(input);
   report->nodes = input.nodes.size();
@@ -237,9 +281,14 @@ coppice::Task<std::shared_ptr<report::SessionReport>> Engine::Pass(TimePoint now
   report->outside = outside_;
   ended_ = parts_.executor.clock().Now();
   report->took = ended_ - now;
+  if (ran.status.ok()) {
+    report->stages.emplace_back("open", ran.times.opened);
+    for (const auto& [action, time] : ran.times.actions) report->stages.emplace_back(action, time);
+  }
   if (parts_.metrics != nullptr) {
     parts_.metrics->SessionEnded(ran.outcome, ran.times, ran.waiting);
     parts_.metrics->Queues(own_);
+    if (tell_queues) parts_.metrics->Groups(own_, parts_.options.session.default_queue);
   }
   if (ran.status.ok() && parts_.waiting != nullptr)
     parts_.waiting->SessionEnded(ran.waiting, ended_);
@@ -299,27 +348,6 @@ std::map<std::string, std::string> Engine::FallShort(
   return short_of;
 }
 
-// The world may have moved on since the session looked at it: a gang starts whole all the same.
-void Engine::BindAll(const std::vector<Outcome::Bind>& binds, report::SessionReport& report,
-                     TimePoint now) {
-  std::map<std::string, std::string> short_of;
-  const auto stands = [&](const Outcome::Bind& bind) { return binder_.Check(bind).ok(); };
-  if (!std::ranges::all_of(binds, stands)) short_of = FallShort(binds);
-  for (const Outcome::Bind& bind : binds) {
-    const auto in_part = short_of.empty() ? short_of.end() : short_of.find(JobOf(bind));
-    const Status begun =
-        in_part == short_of.end() ? binder_.Begin(bind, now) : FailedPrecondition(in_part->second);
-    if (begun.ok()) {
-      report.placements.push_back({bind.pod.key(), bind.node});
-      parts_.log.Debug("a pod is bound", {{"pod", bind.pod.key()}, {"node", bind.node}});
-    } else {
-      report.refused.push_back({bind.pod.key(), begun.message()});
-      parts_.log.Info("a placement is not carried out",
-                      {{"pod", bind.pod.key()}, {"node", bind.node}, {"why", begun.message()}});
-    }
-  }
-}
-
 void Engine::Act(Ran& ran, report::SessionReport& report, TimePoint now) {
   const bool by_budget = parts_.options.evict_by_budget || HasPlugin(parts_.conf.conf(), "pdb");
   for (const Outcome::Eviction& eviction : ran.outcome.evictions) {
@@ -331,7 +359,8 @@ void Engine::Act(Ran& ran, report::SessionReport& report, TimePoint now) {
       report.refused.push_back({eviction.pod.key(), begun.message()});
     }
   }
-  BindAll(ran.outcome.binds, report, now);
+  BindAll(ran.outcome.binds, report);
+  TellAssumed(report.placements, now);
   statuses_.Put(ran.outcome, now);
   for (const Outcome::GroupStatus& group : ran.outcome.groups)
     report.groups.push_back(
@@ -347,33 +376,6 @@ void Engine::Act(Ran& ran, report::SessionReport& report, TimePoint now) {
   }
   // What was decided changes what the next one sees: a group whose pods are bound runs.
   if (!report.placements.empty()) Changed(now);
-}
-
-void Engine::BindingEnded(const cluster::PodPtr& pod, const Status& status, Duration took) {
-  const TimePoint now = parts_.executor.clock().Now();
-  const model::ObjectMeta& meta = pod->metadata;
-  if (parts_.metrics != nullptr) {
-    parts_.metrics->BindingEnded(status, took);
-    if (status.ok()) parts_.metrics->TaskReached("Bound", *pod, now);
-  }
-  if (status.ok()) {
-    const cluster::PodPtr shown = own_.FindPod(meta.namespace_, meta.name);
-    const std::string node = shown == nullptr ? "" : shown->spec.node_name;
-    statuses_.Tell({.kind = "Pod",
-                    .namespace_ = meta.namespace_,
-                    .name = meta.name,
-                    .uid = meta.uid,
-                    .type = "Normal",
-                    .reason = "Scheduled",
-                    .text = fmt::format("Successfully assigned {}/{} to {}", meta.namespace_,
-                                        meta.name, node)},
-                   now);
-    return;
-  }
-  parts_.log.Warning("a pod could not be bound",
-                     {{"pod", meta.namespace_ + "/" + meta.name}, {"error", status}});
-  if (status.code() != Code::kNotFound) statuses_.BindFailed(*pod, status, now);
-  if (Changed(now)) Wake();
 }
 
 }  // namespace coppice::batch

@@ -24,6 +24,7 @@
 #include "base/pool.h"
 #include "batch/binder.h"
 #include "batch/conf_file.h"
+#include "batch/hyper_node_keeper.h"
 #include "batch/leavers.h"
 #include "batch/roster.h"
 #include "batch/scheduler_metrics.h"
@@ -66,6 +67,8 @@ class Engine {
     SchedulerMetrics* metrics = nullptr;
     // Who is told of jobs without a place (waiting_jobs.h). Null: nobody. Outlives the engine.
     WaitingJobs* waiting = nullptr;
+    // "", or why nothing may be decided now: the view of the cluster is too old. Null: never.
+    std::function<std::string()> stale = nullptr;
     // Due() may be earlier than before. Null: nobody waits for that.
     std::function<void()> wake = nullptr;
   };
@@ -76,7 +79,7 @@ class Engine {
   TimePoint Due() const;
   // Something that sessions look at has changed. True if that hastens Due().
   bool Changed(TimePoint now);
-  // One session, and what comes of it set going.
+  // One session, and what comes of it set going; on a stale view none, and the report says so.
   coppice::Task<std::shared_ptr<report::SessionReport>> Pass(TimePoint now);
 
   // With all that has been decided and the watch has not shown yet.
@@ -100,25 +103,33 @@ class Engine {
   SessionInput Input(std::string uid, TimePoint now) const;
   std::vector<WaitingJob> WaitingIn(Session& session) const;
   bool BelongsElsewhere(const Conf& conf) const;
+  // How these nodes lie in the network; null: nobody says.
+  std::shared_ptr<const HyperNodeTree> HyperNodesOf(const SessionInput& input);
   std::string NewSessionUid();
-  void BindAll(const std::vector<Outcome::Bind>& binds, report::SessionReport& report,
-               TimePoint now);
+  void BindAll(const std::vector<Outcome::Bind>& binds, report::SessionReport& report);
   std::map<std::string, std::string> FallShort(const std::vector<Outcome::Bind>& binds) const;
+  void TellAssumed(const std::vector<report::SessionReport::Placement>& placements,
+                   TimePoint now) const;
   std::string JobOf(const Outcome::Bind& bind) const;
   int PlacedOf(const std::string& job) const;
   void Act(Ran& ran, report::SessionReport& report, TimePoint now);
+  void NoteUnreadable(report::SessionReport& report) const;
+  // Says why there is no session on such a view, once a minute; false: there is to be one.
+  bool TooStale(report::SessionReport& report, TimePoint now);
   void BindingEnded(const cluster::PodPtr& pod, const Status& status, Duration took);
   void Wake() const;
 
   const Parts parts_;
   cluster::World own_;
   std::unique_ptr<Roster> roster_;
+  HyperNodeKeeper hyper_nodes_;
   Volumes volumes_;
   Statuses statuses_;
   Binder binder_;
   Leavers leavers_;
   std::optional<TimePoint> began_;
   TimePoint ended_;
+  std::optional<TimePoint> told_stale_;
   std::optional<TimePoint> changed_;                  // the first news that no session has seen
   std::vector<report::SessionReport::Queue> queues_;  // as last told
   std::vector<report::SessionReport::Outside> outside_;

@@ -62,7 +62,8 @@ std::string FitErrors::Text() const {
     lines.push_back(std::to_string(count) + " " + reason);
   }
   std::ranges::sort(lines);
-  return error + ": " + Join(lines, ", ") + ".";
+  const std::string text = error + ": " + Join(lines, ", ") + ".";
+  return hyper_node_.empty() ? text : "In hyperNode " + hyper_node_ + ": " + text;
 }
 
 }  // namespace coppice::batch

@@ -44,7 +44,8 @@ Fit Refuse(int code, std::string reason, std::string plugin = "");
 class FitErrors {
  public:
   void SetError(std::string text) { error_ = std::move(text); }
-  void Set(const NodeInfo& node, Fit refusal);  // replaces the node's
+  void SetHyperNode(std::string name) { hyper_node_ = std::move(name); }  // whose nodes were asked
+  void Set(const NodeInfo& node, Fit refusal);                            // replaces the node's
   const std::vector<std::pair<const NodeInfo*, Fit>>& nodes() const { return nodes_; }
   bool IsUnresolvable(const NodeInfo& node) const;
   bool HasUnresolvable() const;
@@ -52,6 +53,7 @@ class FitErrors {
 
  private:
   std::string error_;
+  std::string hyper_node_;
   std::vector<std::pair<const NodeInfo*, Fit>> nodes_;
 };
 

@@ -65,10 +65,6 @@ std::optional<int64_t> AsNumber(const std::string& text) {
   return number;
 }
 
-bool IsHard(const std::optional<model::NetworkTopology>& topology) {
-  return topology && topology->highest_tier_allowed && topology->mode == "hard";
-}
-
 }  // namespace
 
 void TaskCounts::Count(const Task& task, int32_t sign) {
@@ -92,7 +88,8 @@ Job::Job(const model::PodGroup& pod_group)
       budget(BudgetOf(pod_group.metadata)),
       group(pod_group),
       old_status(pod_group.status),
-      min_resources_(Resource::From(pod_group.spec.min_resources)) {
+      network_topology(pod_group.spec.network_topology),
+      min_resources_(Resource::From(pod_group.spec.min_resources.value_or(model::ResourceList()))) {
   id = namespace_ + "/" + name;
   if (group.metadata.creation_timestamp) created = group.metadata.creation_timestamp->at;
   waiting_time = WaitingTimeIn(group.metadata, kWaitingTimeKey);
@@ -105,6 +102,7 @@ Job::Job(const model::PodGroup& pod_group)
   }
   for (const model::SubGroupPolicy& policy : group.spec.sub_group_policy) {
     min_sub_jobs[id + "/" + policy.name] = policy.min_sub_groups.value_or(0);
+    asks_topology_ |= policy.network_topology.has_value();
   }
 }
 
@@ -170,6 +168,7 @@ void Job::Finish() {
 void Job::BetweenSessions() {
   queue = nullptr;
   schedule_start.reset();
+  kept_out_by_promises = false;
   group.status = old_status;
   fit_errors.clear();
   task_fit_errors.clear();
@@ -187,7 +186,11 @@ void Job::SetStatus(Task& task, TaskStatus status) {
   if (!was && IsAllocated(status)) allocated.Add(task.req());
   counts.Count(task, 1);
   role.counts.Count(task, 1);
-  task.sub_job->counts.Count(task, 1);
+  // Of one task the index holds one of a status: what was kept gives way, and has been counted.
+  const bool counted = std::erase_if(task.sub_job->stale, [&](const StaleTask& stale) {
+    return stale.task == &task && stale.was.status == status;
+  });
+  if (!counted) task.sub_job->counts.Count(task, 1);
 }
 
 Resource Job::Requested() const {
@@ -219,7 +222,8 @@ Resource Job::Elastic() const { return ExceededPart(allocated, min_resources_); 
 
 Resource Job::InqueueResource() const {
   Resource inqueue;
-  for (const auto& [resource, amount] : group.spec.min_resources) {
+  if (!group.spec.min_resources) return inqueue;
+  for (const auto& [resource, amount] : *group.spec.min_resources) {
     if (resource == model::kCpu) {
       inqueue.cpu = std::max(min_resources_.cpu - allocated.cpu, 0.0);
     } else if (resource == model::kMemory) {
@@ -303,18 +307,6 @@ bool Job::SubJobsReady() const {
 }
 bool Job::SubJobsPipelined() const {
   return EnoughSubJobs(*this, [](const SubJob& sub_job) { return sub_job.IsPipelined(); });
-}
-
-bool Job::HasNetworkTopology() const {
-  return group.spec.network_topology || std::ranges::any_of(sub_jobs, [](const auto& sub_job) {
-           return !!sub_job->network_topology;
-         });
-}
-
-bool Job::HasHardTopology() const {
-  return IsHard(group.spec.network_topology) ||
-         std::ranges::any_of(sub_jobs,
-                             [](const auto& sub_job) { return IsHard(sub_job->network_topology); });
 }
 
 SubJob* Job::DefaultSubJob() const {

@@ -15,10 +15,16 @@
 #include "base/clock.h"
 #include "batch/fit_errors.h"
 #include "batch/queue.h"
+#include "batch/stale.h"
 #include "batch/task.h"
 #include "model/batch.h"
 
 namespace coppice::batch {
+
+class HyperNodeTree;
+
+// How high up the tree its tasks may spread; absent: anywhere.
+std::optional<int64_t> HardTier(const std::optional<model::NetworkTopology>& topology);
 
 using StatusCounts = std::array<int32_t, kStatuses>;
 
@@ -47,11 +53,12 @@ struct SubJob {
   int32_t min_available = 1;
   int32_t priority = 0;     // the highest of its tasks
   int64_t match_index = 0;  // the first matched label, if it is a number
-  std::optional<model::NetworkTopology> network_topology;
-  std::string allocated_hyper_node;
-  std::string nominated_hyper_node;
-  std::vector<Task*> tasks;  // by uid
-  TaskCounts counts;
+  std::optional<model::NetworkTopology> network_topology;  // as the job's
+  std::string allocated_hyper_node;                        // that its tasks have been placed in
+  std::string nominated_hyper_node;                        // that room is being made in
+  std::vector<Task*> tasks;                                // by uid
+  TaskCounts counts;             // of `stale`, too
+  std::vector<StaleTask> stale;  // at most one of a task and a status; only under upstream_exact
 
   bool IsReady() const { return counts.Ready() + counts.pending_best_effort >= min_available; }
   bool IsPipelined() const {
@@ -100,6 +107,14 @@ class Job {
   int32_t prefer_pods = 0;  // tasks that like or dislike other pods
   int32_t gated = 0;        // tasks with a scheduling gate that is not ours
   bool touched = false;     // some task has had another status since Finish()
+  // Its queue would let it in, were it not for those that it has let in before.
+  bool kept_out_by_promises = false;
+  bool empty_minimum_counts = false;  // as upstream: minResources without content is one
+
+  // What the group asks for, in the session's terms: tier names are numbers, and a soft wish is a
+  // hard one for the highest tier there is.
+  std::optional<model::NetworkTopology> network_topology;
+  std::string allocated_hyper_node;
 
   std::string fit_errors;                                          // of the job as a whole
   std::map<uint32_t, std::shared_ptr<FitErrors>> task_fit_errors;  // by Task::index
@@ -113,12 +128,19 @@ class Job {
 
   // ---- Changing one.
   void SetStatus(Task& task, TaskStatus status);  // of a task of this job
+  // The sub-job's index keeps the task as `stale` says, beside what becomes of it.
+  static void KeepStale(StaleTask stale);
+  // Goes on with what the index has kept of a pending task: what has become of the task meanwhile
+  // is left behind, in the index and on its node.
+  void Adopt(Task& task);
 
   // ---- Asking.
   bool IsPending() const {  // not admitted
     return group.status.phase.empty() || group.status.phase == "Pending";
   }
-  bool HasMinResources() const { return !group.spec.min_resources.empty(); }
+  bool HasMinResources() const {
+    return group.spec.min_resources && (empty_minimum_counts || !group.spec.min_resources->empty());
+  }
   const Resource& MinResources() const { return min_resources_; }
   Resource WithoutGated(const Resource& resource) const;  // minus what gated tasks ask for
   Resource Elastic() const;                               // allocated beyond the minimum
@@ -145,6 +167,8 @@ class Job {
   bool HasSubJobPolicy() const { return !group.spec.sub_group_policy.empty(); }
   bool HasNetworkTopology() const;
   bool HasHardTopology() const;
+  // At the beginning of a session: what is asked for, and where the job is.
+  void SettleTopology(const HyperNodeTree& tree, bool upstream_exact);
   SubJob* DefaultSubJob() const;  // null if all tasks matched a policy
 
   // Some task of the same role and sub-job fits nowhere, so this one will not either.
@@ -166,8 +190,11 @@ class Job {
   SubJob& FindOrAddSubJob(std::string group_id, std::string id);
   bool RolesHold(int32_t (*count)(const TaskCounts&)) const;
 
+  void LocateTasks(const HyperNodeTree& tree, bool upstream_exact);
+
   Resource min_resources_;
   std::map<std::string, size_t, std::less<>> role_index_;
+  bool asks_topology_ = false;  // it, or a policy
 };
 
 }  // namespace coppice::batch

@@ -1,5 +1,7 @@
 #include "batch/kube_view.h"
 
+#include <algorithm>
+
 namespace coppice::batch {
 
 void KubeView::Add(const Task& task, const NodeInfo& node, int64_t sign) {
@@ -14,7 +16,23 @@ void KubeView::Place(const Task& task, const NodeInfo& node) {
   Add(task, node, 1);
 }
 
+void KubeView::PlaceAgain(const Task& task, const NodeInfo& node) {
+  const cluster::PodIndex copy = snapshot_.CopyPod(task.pod_index);
+  snapshot_.Place(copy, node.snapshot_index);
+  copies_.push_back({.task = task.index, .node = node.index, .pod = copy});
+  Add(task, node, 1);
+}
+
 void KubeView::Remove(const Task& task, const NodeInfo& node) {
+  const auto copy = std::ranges::find_if(copies_, [&](const Copy& other) {
+    return other.task == task.index && other.node == node.index;
+  });
+  if (copy != copies_.end()) {
+    snapshot_.RemovePod(copy->pod);
+    copies_.erase(copy);
+    Add(task, node, -1);
+    return;
+  }
   if (!IsPlaced(task)) return;
   snapshot_.Unplace(task.pod_index);
   Add(task, node, -1);

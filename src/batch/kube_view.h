@@ -39,6 +39,9 @@ class KubeView {
   // Placing what is placed already, or removing what is not, does nothing.
   void Place(const Task& task, const NodeInfo& node);
   void Remove(const Task& task, const NodeInfo& node);
+  // Once more, be it on the node where it is: as upstream does with a task of which it has two, see
+  // stale.h. Remove() takes that one off first.
+  void PlaceAgain(const Task& task, const NodeInfo& node);
   bool IsPlaced(const Task& task) const {
     return snapshot_.node_of(task.pod_index) != cluster::kNone;
   }
@@ -58,6 +61,12 @@ class KubeView {
   cluster::Snapshot& snapshot_;
   cluster::ScopedFork fork_;
   std::vector<Scoring> scoring_;
+  struct Copy {
+    uint32_t task;
+    uint32_t node;
+    cluster::PodIndex pod;
+  };
+  std::vector<Copy> copies_;
 };
 
 }  // namespace coppice::batch

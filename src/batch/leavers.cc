@@ -35,6 +35,8 @@ Status Leavers::Begin(const Outcome::Eviction& eviction, bool by_budget, TimePoi
   const cluster::PodPtr pod = parts_.own.FindPod(eviction.pod.namespace_, eviction.pod.name);
   if (pod == nullptr || pod->metadata.uid != eviction.pod.uid) return NotFound("the pod is gone");
   if (pod->metadata.deletion_timestamp) return AlreadyExists("the pod is being deleted");
+  if (pod->metadata.unreadable)
+    return FailedPrecondition("the pod cannot be read: " + pod->metadata.unreadable->what);
   if (leavers_.contains(eviction.pod.uid)) return AlreadyExists("the pod is being evicted");
   Leaver& leaver = leavers_[eviction.pod.uid];
   leaver.before = pod;

@@ -77,7 +77,8 @@ Status NodeInfo::Add(Task& task) {
   if (!task.node_name.empty() && task.node_name != name) {
     return FailedPrecondition("the task is on node " + std::string(task.node_name));
   }
-  if (task.node) return AlreadyExists("the task is on node " + std::string(name));
+  if (task.node || task.left_behind_on == this)
+    return AlreadyExists("the task is on node " + std::string(name));
   const Resource& request = task.req();
   switch (task.status) {
     case TaskStatus::kReleasing:
@@ -98,21 +99,37 @@ Status NodeInfo::Add(Task& task) {
   task.node_name = name;
   task.node = this;
   task.node_status = task.status;
-  task.node_eviction_occurred = task.eviction_occurred;
   task.node_last_transaction = task.last_transaction;
   task.node_slot = static_cast<uint32_t>(tasks.size());
   tasks.push_back(&task);
   with_pod_affinity += task.has_pod_affinity;
   keep_others_off += task.keeps_others_off;
-  ++version;
-  if (changed) changed->push_back(index);
+  NoteChange();
   return Status::Ok();
 }
 
 void NodeInfo::Remove(Task& task) {
-  if (task.node != this) return;
-  const Resource& request = task.req();
-  switch (task.node_status) {
+  if (task.left_behind_on == this) {
+    task.left_behind_on = nullptr;
+    GiveBack(task.req(), task.left_behind_status);
+  } else if (task.node == this) {
+    GiveBack(task.req(), task.node_status);
+    TakeOff(task);
+  } else {
+    return;
+  }
+  NoteChange();
+}
+
+void NodeInfo::LeaveBehind(Task& task) {
+  task.left_behind_on = this;
+  task.left_behind_status = task.node_status;
+  TakeOff(task);
+  NoteChange();
+}
+
+void NodeInfo::GiveBack(const Resource& request, TaskStatus status) {
+  switch (status) {
     case TaskStatus::kReleasing:
       (void)releasing.Sub(request);
       idle.Add(request);
@@ -125,12 +142,18 @@ void NodeInfo::Remove(Task& task) {
       idle.Add(request);
       (void)used.Sub(request);
   }
+}
+
+void NodeInfo::TakeOff(Task& task) {
   tasks[task.node_slot] = tasks.back();
   tasks[task.node_slot]->node_slot = task.node_slot;
   tasks.pop_back();
   with_pod_affinity -= task.has_pod_affinity;
   keep_others_off -= task.keeps_others_off;
   task.node = nullptr;
+}
+
+void NodeInfo::NoteChange() {
   ++version;
   if (changed) changed->push_back(index);
 }

@@ -62,6 +62,9 @@ struct NodeInfo {
   Status Add(Task& task);
   // By the status under which it was added. A task that is not here is left alone.
   void Remove(Task& task);
+  // Goes on counting it as it does, though the task leaves and may be put on other nodes; only
+  // Remove() ends that.
+  void LeaveBehind(Task& task);
   void Update(Task& task) {  // its status has changed
     Remove(task);
     (void)Add(task);
@@ -71,6 +74,11 @@ struct NodeInfo {
   void CountScoring(const Task& task, int64_t sign);
 
   std::vector<Task*> SortedTasks() const;  // by namespace and name
+
+ private:
+  void GiveBack(const Resource& request, TaskStatus status);
+  void TakeOff(Task& task);
+  void NoteChange();
 };
 
 }  // namespace coppice::batch

@@ -4,11 +4,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "model/batch.h"
 #include "model/pod.h"
@@ -53,6 +55,8 @@ struct Outcome {
     std::string name;
     model::PodGroupStatus status;
     bool changed = false;  // and is to be written
+    // What its annotation is to say of where it is in the network; empty: nothing. Absent: it does.
+    std::optional<std::string> hyper_node = std::nullopt;
   };
   struct QueueAllocated {
     std::string queue;
@@ -65,6 +69,17 @@ struct Outcome {
   std::vector<PodCondition> conditions;
   std::vector<QueueAllocated> queues;  // whose amount has changed
   std::vector<EventNote> events;
+  // For who counts. Times are taken if the session was given a clock.
+  struct Numbers {
+    std::map<std::string, int> transactions;  // that evict somebody, by action
+    int preemption_attempts = 0;    // nodes that preempt would have made room on, if only it could
+    std::optional<size_t> victims;  // who could go, on the last node that preempt looked at
+    std::vector<std::pair<std::string, Duration>> opened;  // each plug-in
+    std::vector<std::pair<std::string, Duration>> closed;
+    std::vector<Duration> predicate;  // of one task each
+    std::vector<Duration> scoring;
+  };
+  Numbers numbers;
   // The session ended early and nothing after that was decided: why.
   Status failure;
 };

@@ -83,6 +83,12 @@ std::string Formatted(double value) {
 ScalarKey InternScalar(std::string_view name) { return TheScalars().Intern(name); }
 const std::string& ScalarName(ScalarKey key) { return TheScalars().Name(key); }
 
+bool IsDimension(std::string_view name) {
+  return name == model::kCpu || name == model::kMemory || name == model::kPods ||
+         name == model::kEphemeralStorage ||
+         (!name.starts_with("count/") && model::IsScalarResource(name));
+}
+
 Resource Resource::From(const model::ResourceList& list) {
   Resource r;
   for (const auto& [name, amount] : list) {
@@ -93,8 +99,7 @@ Resource Resource::From(const model::ResourceList& list) {
     } else if (name == model::kPods) {
       r.max_tasks += amount.Value();
       r.AddScalar(kPodsScalar, static_cast<double>(amount.Value()));
-    } else if (name == model::kEphemeralStorage ||
-               (!name.starts_with("count/") && model::IsScalarResource(name))) {
+    } else if (IsDimension(name)) {
       r.AddScalar(InternScalar(name), static_cast<double>(amount.MilliValue()));
     }
   }

@@ -33,6 +33,10 @@ inline constexpr ScalarKey kPodsScalar = 0;  // always the first
 // What a scalar counts as that the other side does not name.
 enum class Missing { kZero, kInfinity };
 
+// Whether a Resource has a dimension of that name: quota keys (count/pods, requests.*, limits.*) are
+// none, though a minimum that Volcano's controllers have written names them.
+bool IsDimension(std::string_view name);
+
 class Resource {
  public:
   struct Scalar {
@@ -102,6 +106,8 @@ Dimensions LessEqualWhereAsked(const Resource* a, const Resource* b, const Resou
 inline bool FitsWhereAsked(const Resource& a, const Resource& b, const Resource& asked) {
   return LessEqualWhereAsked(&a, &b, &asked).yes;
 }
+// What a ceiling does not name, or names with nothing of cpu or memory, has none.
+bool WithinCeiling(const Resource& a, const Resource& ceiling, const Resource& asked);
 // a <= b in some dimension that `asked` has above zero.
 Dimensions LessEqualSomewhereAsked(const Resource& a, const Resource& b, const Resource* asked);
 // Likewise, without dimensions that are nothing on both sides.

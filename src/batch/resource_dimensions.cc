@@ -75,6 +75,16 @@ Dimensions LessEqualWhereAsked(const Resource* a, const Resource* b, const Resou
   return AllWell(std::move(failing));
 }
 
+bool WithinCeiling(const Resource& a, const Resource& ceiling, const Resource& asked) {
+  const auto within = [](double amount, double most) { return most <= 0 || amount <= most; };
+  if (asked.cpu > 0 && !within(a.cpu, ceiling.cpu)) return false;
+  if (asked.memory > 0 && !within(a.memory, ceiling.memory)) return false;
+  return std::ranges::all_of(asked.scalars(), [&](const Resource::Scalar& scalar) {
+    const double* most = ceiling.Find(scalar.key);
+    return scalar.key == kPodsScalar || scalar.value <= 0 || !most || a.Get(scalar.key) <= *most;
+  });
+}
+
 Dimensions LessEqualSomewhereAsked(const Resource& a, const Resource& b, const Resource* asked) {
   if (!asked) return {};
   NamedDimensions found;

@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "batch/fit_errors.h"
+#include "batch/hyper_nodes.h"
 #include "batch/job.h"
 #include "batch/node.h"
 #include "batch/queue.h"
@@ -85,6 +86,27 @@ struct BestNode {  // overrides the scores; null: no opinion
   virtual ~BestNode() = default;
   virtual NodeInfo* ChooseNode(const Task& task, std::span<NodeInfo* const> nodes,
                                std::span<const double> scores) = 0;
+};
+
+// ---- The network.
+
+// What places are looked for: for what there is room, or for what may be evicted.
+enum class SearchPurpose : uint8_t { kAllocate, kEvict };
+// In this order; those of one row are compared with each other.
+using HyperNodeGradients = std::vector<std::vector<const HyperNode*>>;
+
+struct HyperNodeGradient {  // HyperNodes within `within` that may hold all of it
+  virtual ~HyperNodeGradient() = default;
+  virtual HyperNodeGradients GradientsOf(const Job& job, const HyperNode& within,
+                                         SearchPurpose purpose) = 0;
+  virtual HyperNodeGradients GradientsOf(const SubJob& sub_job, const HyperNode& within,
+                                         SearchPurpose purpose) = 0;
+};
+struct HyperNodeOrder {  // adds to scores[i] of hyper_nodes[i]
+  virtual ~HyperNodeOrder() = default;
+  virtual Status ScoreHyperNodes(const SubJob& sub_job,
+                                 std::span<const HyperNode* const> hyper_nodes,
+                                 std::span<double> scores) = 0;
 };
 
 // ---- Evicting.
@@ -163,6 +185,9 @@ struct SubJobPipelined {
 struct JobEnqueueable {
   virtual ~JobEnqueueable() = default;
   virtual int JobEnqueueableVote(const Job& job) = 0;
+  // Whether it would have nothing against the job if nobody had been let in before: those may wait
+  // for what nobody has or sells. Ceilings hold all the same, with all that was let in.
+  virtual bool WouldAdmitAlone(const Job& job) { return JobEnqueueableVote(job) >= 0; }
 };
 struct JobEnqueued {
   virtual ~JobEnqueued() = default;
@@ -193,6 +218,8 @@ struct Slots {
   NodeOrder* node_order = nullptr;
   BatchNodeOrder* batch_node_order = nullptr;
   BestNode* best_node = nullptr;
+  HyperNodeGradient* hyper_node_gradient = nullptr;
+  HyperNodeOrder* hyper_node_order = nullptr;
   Preemptable* preemptable = nullptr;
   Reclaimable* reclaimable = nullptr;
   UnifiedEvictable* unified_evictable = nullptr;

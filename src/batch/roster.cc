@@ -16,16 +16,20 @@ std::string KeyOf(const model::ObjectMeta& meta) { return meta.namespace_ + "/" 
 void ResetChoice(Task& task) {
   static_cast<TransactionContext&>(task) = {};
   task.node_name = task.pod_node_name = task.pod->spec.node_name;
+  task.left_behind_on = nullptr;
+  task.nomination_void = false;
   task.status = StatusOf(*task.pod);
   task.last_transaction.reset();
 }
 
 }  // namespace
 
-Roster::Roster(cluster::World& world, std::vector<std::string> scheduler_names)
-    : world_(world), scheduler_names_(std::move(scheduler_names)) {
+Roster::Roster(cluster::World& world, std::vector<std::string> scheduler_names, Arrived arrived)
+    : world_(world), scheduler_names_(std::move(scheduler_names)), arrived_(std::move(arrived)) {
   world_.WatchPods([this](const cluster::PodPtr& before, const cluster::PodPtr& after) {
     changed_pods_.insert(KeyOf((after ? after : before)->metadata));
+    if (arrived_ && !before && after && after->spec.node_name.empty() && IsOurs(*after))
+      arrived_(after);
   });
   ForgetAll();
 }
@@ -142,10 +146,10 @@ void Roster::RefreshPods(const std::function<bool(const model::Pod&)>& hidden) {
     const cluster::World::PodEntry* entry =
         world_.FindEntry(view.substr(0, slash), view.substr(slash + 1));
     const auto known = live_.find(key);
-    bool wanted =
-        entry != nullptr && entry->index != cluster::kNone && !entry->pod->metadata.unreadable;
+    bool wanted = entry != nullptr && entry->index != cluster::kNone;
     if (wanted && entry->pod->spec.node_name.empty()) {
-      wanted = IsOurs(*entry->pod);
+      // An unreadable one holds its room where it is; what it would need elsewhere nobody knows.
+      wanted = !entry->pod->metadata.unreadable && IsOurs(*entry->pod);
       if (wanted && hidden && hidden(*entry->pod)) {
         wanted = false;
         hidden_.insert(key);
@@ -227,6 +231,14 @@ void Roster::RefreshNodes() {
 void Roster::Rebuild(JobSlot& slot, const std::string& id) {
   slot.dirty = false;
   jobs_.erase(id);
+  // Where room is being made for it is known to nobody else.
+  std::map<std::string, std::string> nominated;
+  if (slot.job != nullptr) {
+    for (const auto& sub_job : slot.job->sub_jobs) {
+      if (!sub_job->nominated_hyper_node.empty())
+        nominated[sub_job->id] = sub_job->nominated_hyper_node;
+    }
+  }
   slot.job = nullptr;
   for (Task* task : slot.members) {
     ResetChoice(*task);
@@ -237,6 +249,10 @@ void Roster::Rebuild(JobSlot& slot, const std::string& id) {
   slot.job = std::make_unique<Job>(*slot.group);
   for (Task* task : slot.members) slot.job->AddTask(*task);
   slot.job->Finish();
+  for (const auto& sub_job : slot.job->sub_jobs) {
+    if (const auto known = nominated.find(sub_job->id); known != nominated.end())
+      sub_job->nominated_hyper_node = known->second;
+  }
   jobs_.emplace(id, slot.job.get());
 }
 

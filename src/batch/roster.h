@@ -30,8 +30,11 @@ namespace coppice::batch {
 
 class Roster {
  public:
+  // Told of a pod of ours without a node as soon as the World has it, and never again.
+  using Arrived = std::function<void(const cluster::PodPtr& pod)>;
   // The World outlives it.
-  Roster(cluster::World& world, std::vector<std::string> scheduler_names);
+  Roster(cluster::World& world, std::vector<std::string> scheduler_names,
+         Arrived arrived = nullptr);
   ~Roster();
   Roster(const Roster&) = delete;
   Roster& operator=(const Roster&) = delete;
@@ -85,6 +88,7 @@ class Roster {
 
   cluster::World& world_;
   const std::vector<std::string> scheduler_names_;
+  const Arrived arrived_;
 
   std::deque<Task> tasks_;
   std::vector<uint32_t> free_;

@@ -31,8 +31,15 @@ Scheduler::Scheduler(Parts parts)
     : parts_(std::move(parts)),
       numbers_(parts_.metrics),
       conf_(
-          parts_.flags.scheduler_conf,
-          [this](const Conf& conf) { return CheckPlugins(conf, parts_.plugins); }, parts_.log) {}
+          parts_.flags.scheduler_conf, [this](const Conf& conf) { return Check(conf); },
+          parts_.log) {}
+
+Status Scheduler::Check(const Conf& conf) const {
+  const Status known = CheckPlugins(conf, parts_.plugins);
+  if (known.ok() || !parts_.upstream_exact) return known;
+  parts_.log.Warning("a plug-in is passed over, as upstream does", {{"error", known}});
+  return Status::Ok();
+}
 
 Status Scheduler::Open(std::vector<market::Seller*> sellers) {
   TRY(conf_.Open(parts_.flags.default_conf));
@@ -50,6 +57,7 @@ Status Scheduler::Open(std::vector<market::Seller*> sellers) {
                                                    .log = parts_.log,
                                                    .metrics = &numbers_,
                                                    .waiting = buyer_ ? &*buyer_ : nullptr,
+                                                   .stale = parts_.stale,
                                                    .wake = [this] { News(); }});
   OpenControllers();
   return Status::Ok();
@@ -81,11 +89,12 @@ void Scheduler::OpenControllers() {
   }
   if (which.pod_groups) {
     pod_groups_.emplace(PodGroupController::Parts{parts_.world, parts_.writer, parts_.executor,
-                                                  parts_.log, session.scheduler_names, wake});
+                                                  parts_.log, session.scheduler_names,
+                                                  session.default_queue, wake});
   }
   if (which.jobs) {
-    jobs_.emplace(
-        JobController::Parts{parts_.world, parts_.writer, parts_.executor, parts_.log, wake});
+    jobs_.emplace(JobController::Parts{parts_.world, parts_.writer, parts_.executor, parts_.log,
+                                       wake, [this](Duration after) { numbers_.PodMade(after); }});
   }
 }
 
@@ -99,9 +108,14 @@ TimePoint Scheduler::Due() const {
 }
 
 coppice::Task<std::shared_ptr<const report::SessionReport>> Scheduler::Pass(TimePoint now) {
-  if (queues_) queues_->Sync();
-  if (jobs_) jobs_->Sync(now);
-  if (pod_groups_) pod_groups_->Sync();
+  if (!parts_.stale || parts_.stale().empty()) {
+    if (queues_) {
+      queues_->Sync();
+      numbers_.GroupsOfQueues(queues_->phases());
+    }
+    if (jobs_) jobs_->Sync(now);
+    if (pod_groups_) pod_groups_->Sync();
+  }
   last_ = co_await engine_->Pass(now);
   last_->gangs = Gangs();
   co_return last_;

@@ -35,8 +35,9 @@ class Scheduler {
     const fit::FilterRegistry& filters;
     const Log& log;
     Metrics& metrics;
-    std::optional<Conf> conf = std::nullopt;  // instead of a file
-    std::function<void()> wake = nullptr;     // Due() may be earlier than before
+    std::optional<Conf> conf = std::nullopt;       // instead of a file
+    std::function<std::string()> stale = nullptr;  // as of the engine; controllers heed it, too
+    std::function<void()> wake = nullptr;          // Due() may be earlier than before
   };
   explicit Scheduler(Parts parts);
   Scheduler(const Scheduler&) = delete;
@@ -59,6 +60,7 @@ class Scheduler {
   const ConfFile& conf() const { return conf_; }
 
  private:
+  Status Check(const Conf& conf) const;
   void OpenMarket(std::vector<market::Seller*> sellers);
   void OpenControllers();
   void News();

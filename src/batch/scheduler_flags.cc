@@ -73,6 +73,12 @@ void AddBuying(FlagSet& set, SchedulerFlags& flags) {
           [&buying](std::string_view text) { return SetPreference(buying, text); });
   set.AddNumber("gang-preempt-above", buying.preempt_above,
                 "[ours] An hour, with --gang-prefer=price; what has no price is above it.");
+  set.AddDuration("gang-preempt-for", buying.preempt_for, kSomeTime,
+                  "[ours] With --gang-prefer=price: what is dearer is bought all the same when "
+                  "evictions have not helped for so long.");
+  set.AddDuration("gang-await-sellers", buying.await_sellers, kSomeTime,
+                  "[ours] Evictions wait so long, at most, for whoever sells machines to be "
+                  "ready.");
   set.Add("gang-most-per-hour", "float", "",
           "[ours] What costs more an hour is not bought for a gang at all; empty: no limit.",
           [&buying](std::string_view text) -> Status {
@@ -146,6 +152,10 @@ void AddOthers(FlagSet& set) {
 }
 
 }  // namespace
+
+bool ReadsVolcanoJobs(const SchedulerFlags& flags, bool upstream_exact, bool somebody_sells) {
+  return flags.controllers.jobs || (flags.buys && somebody_sells && !upstream_exact);
+}
 
 void AddSchedulerFlags(FlagSet& set, SchedulerFlags& flags) {
   set.Group("Batch scheduler (with --batch)");

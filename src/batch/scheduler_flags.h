@@ -37,6 +37,10 @@ struct SchedulerFlags {
   } controllers;
 };
 
+// Whether Jobs of batch.volcano.sh are looked at: their controller does, and so does whoever buys
+// for gangs whose pods somebody else makes late; what these will ask for stands in the templates.
+bool ReadsVolcanoJobs(const SchedulerFlags& flags, bool upstream_exact, bool somebody_sells);
+
 // Adds the whole table; `flags` is filled when it is parsed.
 void AddSchedulerFlags(FlagSet& set, SchedulerFlags& flags);
 

@@ -48,6 +48,17 @@ TEST(SchedulerFlagsTest, ControllersAreNamed) {
               HasSubstr("one of podgroup, queue, job and all"));
 }
 
+TEST(SchedulerFlagsTest, WhoBuysReadsVolcanoJobsWhoeverMakesTheirPods) {
+  SchedulerFlags flags;
+  EXPECT_TRUE(ReadsVolcanoJobs(flags, false, true));
+  EXPECT_FALSE(ReadsVolcanoJobs(flags, false, false));
+  EXPECT_FALSE(ReadsVolcanoJobs(flags, true, true));
+  flags.buys = false;
+  EXPECT_FALSE(ReadsVolcanoJobs(flags, false, true));
+  flags.controllers.jobs = true;
+  EXPECT_TRUE(ReadsVolcanoJobs(flags, false, false));
+}
+
 TEST(SchedulerFlagsTest, HowMachinesAreBoughtIsSaidByFlags) {
   Table table;
   ASSERT_OK(table.set.Parse({"--gang-prefer=price", "--gang-preempt-above=2.5", "--gang-hold=5m",

@@ -21,6 +21,24 @@ double InMilliseconds(Duration took) {
   return std::chrono::duration<double, std::milli>(took).count();
 }
 
+constexpr std::string_view kStageName = "volcano_scheduling_stage_duration_milliseconds";
+constexpr std::string_view kStageHelp = "A stage of placing a pod";
+
+constexpr std::string_view kJobStart = "volcano_e2e_job_scheduling_start_time";
+constexpr std::string_view kJobLast = "volcano_e2e_job_scheduling_last_time";
+constexpr std::string_view kJobDuration = "volcano_e2e_job_scheduling_duration";
+
+MetricLabels LabelsOf(const model::PodGroup& group, const std::string& default_queue) {
+  return {{"job_name", group.metadata.name},
+          {"queue", group.spec.queue.empty() ? default_queue : group.spec.queue},
+          {"job_namespace", group.metadata.namespace_}};
+}
+
+double UnixSeconds(TimePoint when) {
+  return static_cast<double>(
+      std::chrono::floor<std::chrono::seconds>(when).time_since_epoch().count());
+}
+
 std::string_view HelpOf(std::string_view queue_metric) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kHelp{{
       {"allocated", "What pods of the queue hold"},
@@ -52,7 +70,6 @@ void SchedulerMetrics::SessionEnded(const Outcome& outcome, const SessionTimes& 
                                     const std::vector<WaitingJob>& waiting) {
   static const std::vector<double> kSession = Exponential(1, 5'000, 20);
   static const std::vector<double> kAction = Exponential(1, 2'000, 20);
-  static const std::vector<double> kPlugin = Exponential(0.1, 100, 15);
   Milliseconds("volcano_e2e_scheduling_latency_milliseconds",
                "A session from its beginning to its end", kSession, times.whole);
   Milliseconds("volcano_open_session_duration_milliseconds", "Opening a session", kSession,
@@ -60,10 +77,6 @@ void SchedulerMetrics::SessionEnded(const Outcome& outcome, const SessionTimes& 
   for (const auto& [action, took] : times.actions) {
     Milliseconds("volcano_action_scheduling_latency_milliseconds", "One action of a session",
                  kAction, took, {{"action", action}});
-  }
-  for (const auto& [plugin, took] : times.plugins) {
-    Milliseconds("volcano_plugin_scheduling_latency_milliseconds", "A plug-in when a session opens",
-                 kPlugin, took, {{"plugin", plugin}, {"OnSession", "OnSessionOpen"}});
   }
   const auto attempts = [&](const char* result, size_t count) {
     if (count == 0) return;
@@ -77,20 +90,48 @@ void SchedulerMetrics::SessionEnded(const Outcome& outcome, const SessionTimes& 
   for (const WaitingJob& job : waiting) unplaced += job.tasks.size();
   attempts("unschedulable", unplaced);
   attempts("error", outcome.failure.ok() ? 0 : 1);
-  if (!outcome.evictions.empty()) {
-    metrics_
-        .GetGauge("volcano_pod_preemption_victims", "Pods evicted by the last session that evicted")
-        .Set(static_cast<double>(outcome.evictions.size()));
-    metrics_.GetCounter("volcano_total_preemption_attempts", "Sessions that evicted somebody")
-        .Increment();
-  }
-  for (const Outcome::Eviction& eviction : outcome.evictions) {
-    metrics_
-        .GetCounter("volcano_eviction_transactions_total", "Evictions, by the action that asked",
-                    {{"action", eviction.reason}})
-        .Increment();
-  }
+  Counted(outcome.numbers);
   Jobs(waiting);
+}
+
+void SchedulerMetrics::Counted(const Outcome::Numbers& numbers) {
+  static const std::vector<double> kPlugin = Exponential(0.1, 100, 15);
+  static const std::vector<double> kStage = Exponential(0.1, 500, 20);
+  const auto plugins = [&](const auto& times, const char* when) {
+    for (const auto& [plugin, took] : times) {
+      Milliseconds("volcano_plugin_scheduling_latency_milliseconds",
+                   "A plug-in when a session opens or closes", kPlugin, took,
+                   {{"plugin", plugin}, {"OnSession", when}});
+    }
+  };
+  plugins(numbers.opened, "OnSessionOpen");
+  plugins(numbers.closed, "OnSessionClose");
+  const auto stage = [&](const std::vector<Duration>& times, const char* name) {
+    if (times.empty()) return;
+    Histogram& histogram = metrics_.GetHistogram(kStageName, kStageHelp, kStage, {{"stage", name}});
+    for (const Duration took : times) histogram.Observe(InMilliseconds(took));
+  };
+  stage(numbers.predicate, "Predicate");
+  stage(numbers.scoring, "Scoring");
+  if (numbers.victims) {
+    metrics_
+        .GetGauge("volcano_pod_preemption_victims",
+                  "Pods that could go, on the last node that preempt looked at")
+        .Set(static_cast<double>(*numbers.victims));
+  }
+  if (numbers.preemption_attempts > 0) {
+    metrics_
+        .GetCounter("volcano_total_preemption_attempts",
+                    "Nodes on which preempt tried to make room")
+        .Add(numbers.preemption_attempts);
+  }
+  for (const auto& [action, count] : numbers.transactions) {
+    metrics_
+        .GetCounter("volcano_eviction_transactions_total",
+                    "Decisions that evict somebody, by the action that made them",
+                    {{"action", action}})
+        .Add(count);
+  }
 }
 
 void SchedulerMetrics::Jobs(const std::vector<WaitingJob>& waiting) {
@@ -234,10 +275,81 @@ void SchedulerMetrics::Queues(const cluster::World& world) {
   queues_ = std::move(now);
 }
 
+void SchedulerMetrics::Groups(const cluster::World& world, const std::string& default_queue) {
+  const auto& store = world.objects<model::PodGroup>();
+  if (store.version() == groups_version_) return;
+  groups_version_ = store.version();
+  std::map<std::string, MetricLabels> now;
+  store.ForEach([&](const std::shared_ptr<const model::PodGroup>& group) {
+    if (!group->metadata.creation_timestamp) return;
+    const std::string id = group->metadata.namespace_ + "/" + group->metadata.name;
+    if (auto known = groups_.extract(id); !known.empty()) {
+      now.insert(std::move(known));
+      return;
+    }
+    const MetricLabels& labels = now[id] = LabelsOf(*group, default_queue);
+    metrics_.GetGauge(kJobStart, "When the job was made, in seconds", labels)
+        .Set(UnixSeconds(group->metadata.creation_timestamp->at));
+  });
+  for (const auto& [id, labels] : groups_) {
+    for (const std::string_view name : {kJobStart, kJobLast, kJobDuration})
+      metrics_.RemoveGauge(name, labels);
+  }
+  groups_ = std::move(now);
+}
+
+void SchedulerMetrics::JobPlaced(const model::PodGroup& group, const std::string& default_queue,
+                                 TimePoint now) {
+  static const std::vector<double> kJob = Exponential(100, 120'000, 30);
+  if (!group.metadata.creation_timestamp) return;
+  const Duration took = now - group.metadata.creation_timestamp->at;
+  const MetricLabels labels = LabelsOf(group, default_queue);
+  metrics_
+      .GetGauge(kJobDuration, "From the job's making to its last pod with a node, milliseconds",
+                labels)
+      .Set(InMilliseconds(took));
+  metrics_.GetGauge(kJobLast, "When a pod of the job was last given a node, in seconds", labels)
+      .Set(UnixSeconds(now));
+  Milliseconds("volcano_e2e_job_scheduling_latency_milliseconds",
+               "From a job's making to the last of its pods that a session gave a node", kJob,
+               took);
+}
+
+void SchedulerMetrics::GroupsOfQueues(const std::map<std::string, GroupPhases>& phases) {
+  using Count = int32_t GroupPhases::*;
+  static constexpr std::pair<std::string_view, Count> kCounts[] = {
+      {"volcano_queue_pod_group_inqueue_count", &GroupPhases::inqueue},
+      {"volcano_queue_pod_group_pending_count", &GroupPhases::pending},
+      {"volcano_queue_pod_group_running_count", &GroupPhases::running},
+      {"volcano_queue_pod_group_unknown_count", &GroupPhases::unknown},
+      {"volcano_queue_pod_group_completed_count", &GroupPhases::completed}};
+  if (phases == phases_) return;
+  for (const auto& [name, count] : kCounts) {
+    for (const auto& [queue, now] : phases) {
+      metrics_.GetGauge(name, "Groups of the queue in this phase", {{"queue_name", queue}})
+          .Set(now.*count);
+    }
+    for (const auto& [queue, gone] : phases_) {
+      if (!phases.contains(queue)) metrics_.RemoveGauge(name, {{"queue_name", queue}});
+    }
+  }
+  phases_ = phases;
+}
+
+void SchedulerMetrics::Prepared(Duration took) {
+  static const std::vector<double> kStage = Exponential(0.1, 500, 20);
+  Milliseconds(kStageName, kStageHelp, kStage, took, {{"stage", "PreBind"}});
+}
+
+void SchedulerMetrics::PodMade(Duration after) {
+  static const std::vector<double> kTask = Exponential(50, 60'000, 30);
+  Milliseconds("volcano_controller_job_to_pod_creation_latency_milliseconds",
+               "From a Volcano Job's making to that of a pod of it", kTask, after);
+}
+
 void SchedulerMetrics::BindingEnded(const Status& status, Duration took) {
   static const std::vector<double> kStage = Exponential(0.1, 500, 20);
-  Milliseconds("volcano_scheduling_stage_duration_milliseconds", "A stage of placing a pod", kStage,
-               took, {{"stage", "Bind"}});
+  Milliseconds(kStageName, kStageHelp, kStage, took, {{"stage", "Bind"}});
   metrics_
       .GetCounter("coppice_batch_bindings_total", "Bindings that have ended, by result",
                   {{"result", status.ok() ? "bound" : std::string(ToString(status.code()))}})

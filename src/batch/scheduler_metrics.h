@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "batch/group_phases.h"
 #include "batch/news.h"
 #include "batch/outcome.h"
 #include "batch/waiting_jobs.h"
@@ -24,7 +25,6 @@ namespace coppice::batch {
 struct SessionTimes {
   Duration opened{};
   std::vector<std::pair<std::string, Duration>> actions;  // in their order
-  std::vector<std::pair<std::string, Duration>> plugins;  // opening each
   Duration whole{};
 };
 
@@ -39,13 +39,23 @@ class SchedulerMetrics {
   void Heard(const News& news);
   // What queues are and hold: as plug-ins have last worked it out, else as the World has it.
   void Queues(const cluster::World& world);
+  // When jobs have begun to wait. Those that are gone are forgotten.
+  void Groups(const cluster::World& world, const std::string& default_queue);
+  // Some of its pods have been given nodes.
+  void JobPlaced(const model::PodGroup& group, const std::string& default_queue, TimePoint now);
+  // How many groups of each queue are in which phase, from whoever counts them.
+  void GroupsOfQueues(const std::map<std::string, GroupPhases>& phases);
+  void Prepared(Duration took);  // what comes before a binding
   void BindingEnded(const Status& status, Duration took);
-  // From its creation to a stage: Assumed, Bound.
+  // From its creation to a stage: Watched, Assumed, PreBound, Bound.
   void TaskReached(std::string_view stage, const model::Pod& pod, TimePoint now);
+  // From a job's creation to that of a pod of it.
+  void PodMade(Duration after);
 
  private:
   void Milliseconds(std::string_view name, std::string_view help, const std::vector<double>& bounds,
                     Duration took, const MetricLabels& labels = {});
+  void Counted(const Outcome::Numbers& numbers);
   void Jobs(const std::vector<WaitingJob>& waiting);
   void Shares(const std::vector<News::OfJob>& jobs);
   void Breakers(const std::vector<report::SessionReport::Outside>& outside);
@@ -81,6 +91,9 @@ class SchedulerMetrics {
   std::set<std::string> waiting_jobs_;                                // that have a series
   std::map<std::pair<std::string, std::string>, double> job_shares_;  // by namespace and name
   std::set<std::string> extenders_;
+  std::map<std::string, MetricLabels> groups_;  // that have series, by "namespace/name"
+  uint64_t groups_version_ = 0;
+  std::map<std::string, GroupPhases> phases_;    // by queue
   std::map<std::string, WorkedOut> worked_out_;  // by queue
   std::map<std::string, KnownQueue> queues_;
 };

@@ -1,11 +1,15 @@
 #include "batch/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <tuple>
 #include <utility>
 
+#include "base/strings.h"
 #include "batch/actions.h"
+#include "batch/statement.h"
 
 namespace coppice::batch {
 namespace {
@@ -15,11 +19,10 @@ struct AbsentPlugin {
   std::string_view instead;
 };
 // Upstream has them, we do not. A name that upstream does not know either is told from these.
-constexpr std::array<AbsentPlugin, 4> kAbsentPlugins{{
+constexpr std::array<AbsentPlugin, 3> kAbsentPlugins{{
     {"numa-aware", "let the kubelet's topology manager align what lands on a node"},
     {"deviceshare", "offer whole devices as extended resources, or share them with DRA"},
     {"rescheduling", "run a descheduler beside the scheduler"},
-    {"network-topology-aware", "use node affinity on the labels of the network's levels"},
 }};
 
 Status NoSuchPlugin(const PluginRegistry& plugins, const std::string& name) {
@@ -65,6 +68,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Conf& conf, const Options& 
   session->ReadQueues();
   session->ReadGroups();
   session->ReadPods();
+  session->SettleTopologies();
   TRY(session->OpenPlugins(plugins, filters));
   return session;
 }
@@ -77,6 +81,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Conf& conf, const Options& 
   std::unique_ptr<Session> session(new Session(conf, options, snapshot, std::move(input)));
   session->ReadQueues();
   session->TakeOver(roster);
+  session->SettleTopologies();
   TRY(session->OpenPlugins(plugins, filters));
   return session;
 }
@@ -93,9 +98,11 @@ Status Session::OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegi
                                   .arguments = option.arguments,
                                   .options = options_,
                                   .filters = filters};
+      const Stopwatch stopwatch(*this);
       auto plugin = TRY(plugins.Make(option.name, context));
       const std::string slot = combine_.SlotName(option.name, ++entries[option.name]);
       TRY(plugin->Open(*this, slots_[slot]));
+      stopwatch.StopInto(outcome_.numbers.opened, option.name);
       plugins_.emplace_back(slot, std::move(plugin));
     }
   }
@@ -172,6 +179,7 @@ std::vector<std::string> Session::TellAllocated(Task& task) {
   std::vector<std::string> errors;
   for (EventHandler* handler : handlers_) {
     Event event{.task = task};
+    if (failed()) break;  // it is over, nobody hears more of it
     handler->OnAllocate(event);
     if (!event.error.empty()) errors.push_back(std::move(event.error));
   }
@@ -184,6 +192,7 @@ void Session::TellDeallocated(Task& task) {
   }
   for (EventHandler* handler : handlers_) {
     Event event{.task = task};
+    if (failed()) break;
     handler->OnDeallocate(event);
   }
 }
@@ -192,7 +201,11 @@ Status Session::CommitBind(Task& task) {
   NodeInfo* node = FindNode(task.node_name);
   if (!node) return NotFound("node " + std::string(task.node_name));
   if (!task.req().LessEqual(node->unbound_idle, Missing::kZero)) {
-    return ResourceExhausted("no room on node " + std::string(node->name));
+    const Dimensions room = LessEqualNamed(task.req(), node->unbound_idle, Missing::kZero);
+    return ResourceExhausted(
+        fmt::format("node {} resources [{}] are not enough to put task <{}/{}>, idle: {}, req: {}",
+                    node->name, Join(room.names, " "), task.namespace_, task.name,
+                    node->unbound_idle.ToString(), task.req().ToString()));
   }
   (void)node->unbound_idle.Sub(task.req());
   outcome_.binds.push_back(
@@ -213,6 +226,11 @@ void Session::CommitEviction(Task& task, std::string_view reason) {
        .reason = std::string(reason)});
   NoteEvent("PodGroup", task.job->namespace_, task.job->name, "Normal", "Evict",
             std::string(reason));
+}
+
+void Session::CommitEvicting(Statement& statement, std::string_view action) {
+  if (statement.HasEvictions()) ++outcome_.numbers.transactions[std::string(action)];
+  statement.Commit();
 }
 
 Status Session::Place(Task& task, NodeInfo& node) {
@@ -239,7 +257,7 @@ Status Session::EvictNow(Task& task, std::string_view reason) {
 
 void Session::UnPipeline(Task& task) {
   task.job->SetStatus(task, TaskStatus::kPending);
-  if (task.node) task.node->Remove(task);
+  if (NodeInfo* node = FindNode(task.node_name)) node->Remove(task);
   TellDeallocated(task);
   task.node_name = {};
   task.job_allocated_hyper_node = {};

@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -27,6 +28,7 @@
 #include "batch/bind_delegate.h"
 #include "batch/combine.h"
 #include "batch/conf.h"
+#include "batch/hyper_nodes.h"
 #include "batch/kube_view.h"
 #include "batch/news.h"
 #include "batch/object_texts.h"
@@ -62,12 +64,18 @@ struct SessionInput {
   // What is on its way and what could still be bought: part of the total that shares and admission
   // reckon with, unless upstream_exact.
   model::ResourceList stock = {};
+  bool quotes = false;                 // somebody sells machines, and is asked for jobs that wait
   std::set<std::string> refused = {};  // jobs that nobody sells machines to
+  // Jobs that somebody would sell machines to: what has been promised to others does not keep them
+  // out of their queues.
+  std::set<std::string> sold = {};
   // Only for these jobs others are evicted; absent: for everybody.
   std::optional<std::set<std::string>> evict_for = {};
-  std::shared_ptr<const ObjectTexts> texts;  // null: nobody needs whole objects
-  std::string uid;                           // of this session; conditions carry it
+  std::shared_ptr<const HyperNodeTree> hyper_nodes = {};  // of these nodes; null: there are none
+  std::shared_ptr<const ObjectTexts> texts;               // null: nobody needs whole objects
+  std::string uid;                                        // of this session; conditions carry it
   TimePoint now;
+  const Clock* clock = nullptr;  // null: nothing is timed
 };
 
 // How busy a node really is: averages of the last ten minutes, in percent.
@@ -82,6 +90,8 @@ struct NamespaceInfo {
   std::string name;
   std::map<std::string, model::ResourceQuotaStatus> quotas;
 };
+
+class Statement;
 
 // Whether all plug-ins that the configuration names exist; else which does not, and what to do.
 Status CheckPlugins(const Conf& conf, const PluginRegistry& plugins);
@@ -118,6 +128,12 @@ class Session {
 
   const std::vector<NodeInfo*>& nodes() const { return node_list_; }
   NodeInfo* FindNode(std::string_view name) const;
+  const HyperNodeTree& hyper_nodes() const { return *input_.hyper_nodes; }
+  const std::vector<NodeInfo*>& NodesOf(const HyperNode& hyper_node);  // as they are listed
+  // Why the job cannot have what it asks of the network; empty: it can, or asks for nothing.
+  std::string WhyNoTopology(const Job& job) const;
+  // Whether its tasks may not be just anywhere.
+  bool IsConfined(const Job& job) const;
   const std::vector<Job*>& jobs() const { return job_list_; }  // by id
   Job* FindJob(std::string_view id) const;
   const std::vector<QueueInfo*>& queues() const { return queue_list_; }  // by name
@@ -163,6 +179,27 @@ class Session {
   void Fail(Status why);
   bool failed() const { return !outcome_.failure.ok(); }
 
+  // ---- For actions: what is counted and timed.
+  Outcome::Numbers& numbers() { return outcome_.numbers; }
+  // Commits, and counts it if it evicts somebody.
+  void CommitEvicting(Statement& statement, std::string_view action);
+  class Stopwatch {
+   public:
+    explicit Stopwatch(const Session& session) : clock_(session.input().clock) {
+      if (clock_ != nullptr) began_ = clock_->Now();
+    }
+    void StopInto(std::vector<Duration>& times) const {
+      if (clock_ != nullptr) times.push_back(std::max(Duration::zero(), clock_->Now() - began_));
+    }
+    void StopInto(std::vector<std::pair<std::string, Duration>>& times, std::string name) const {
+      if (clock_ != nullptr) times.emplace_back(std::move(name), clock_->Now() - began_);
+    }
+
+   private:
+    const Clock* clock_;
+    TimePoint began_;
+  };
+
   // ---- For actions: with the session's state, without a statement.
   Status Place(Task& task, NodeInfo& node);  // backfill: and all of the job, once it is ready
   Status EvictNow(Task& task, std::string_view reason);
@@ -198,11 +235,13 @@ class Session {
   };
   Priorities ReadPriorities() const;
   void ListJobs();
+  void SettleTopologies();
   Status OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegistry& filters);
   Status OpenExtenders(const PluginRegistry& plugins, const fit::FilterRegistry& filters);
 
   std::string PhaseOf(const Job& job) const;
   void CloseJob(Job& job);
+  std::optional<std::string> HyperNodeToNote(const Job& job) const;
   void NotePodConditions(Job& job, const std::string& fit_error);
   void NotePodCondition(const Task& task, const Job::SchedulingReason& reason, std::string message);
   void CloseQueues();
@@ -219,6 +258,8 @@ class Session {
   std::vector<NodeInfo*> node_list_;
   std::vector<uint32_t> changed_nodes_;
   std::unordered_map<std::string_view, NodeInfo*> node_by_name_;
+  std::map<const HyperNode*, std::vector<NodeInfo*>>
+      hyper_node_nodes_;  // those that were asked for
   std::deque<QueueInfo> queues_;
   std::vector<QueueInfo*> queue_list_;
   std::deque<Job> jobs_;

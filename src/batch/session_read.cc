@@ -34,6 +34,7 @@ void Session::TakeOver(Roster& roster) {
     }
     const auto priority = priorities.by_name.find(job->group.spec.priority_class_name);
     job->priority = priority == priorities.by_name.end() ? priorities.by_default : priority->second;
+    job->empty_minimum_counts = upstream_exact();
     job->hold_value = holders_.empty() ? std::string() : market::HoldValue(job->id);
     job_by_id_.emplace_hint(job_by_id_.end(), id, job);
   }
@@ -104,6 +105,7 @@ void Session::ReadGroups() {
     }
     const auto priority = priorities.by_name.find(group.spec.priority_class_name);
     job.priority = priority == priorities.by_name.end() ? priorities.by_default : priority->second;
+    job.empty_minimum_counts = upstream_exact();
     if (!holders_.empty()) job.hold_value = market::HoldValue(job.id);
     job_by_id_.emplace(job.id, &job);
   }

@@ -38,6 +38,7 @@ void Statement::UnEvict(Task& task) {
 }
 
 Status Statement::Pipeline(Task& task, NodeInfo& node, bool eviction_occurred) {
+  if (task.status != TaskStatus::kPending) task.job->Adopt(task);
   task.job->SetStatus(task, TaskStatus::kPipelined);
   task.node_name = node.name;
   task.eviction_occurred = eviction_occurred;
@@ -53,6 +54,7 @@ Status Statement::Pipeline(Task& task, NodeInfo& node, bool eviction_occurred) {
 }
 
 Status Statement::Allocate(Task& task, NodeInfo& node) {
+  if (task.status != TaskStatus::kPending) task.job->Adopt(task);
   task.pod_node_name = node.name;
   task.job->SetStatus(task, TaskStatus::kAllocated);
   task.node_name = node.name;
@@ -114,12 +116,19 @@ void Statement::SaveTo(std::vector<Saved>& saved) const {
   for (const Operation& operation : operations_) {
     Task& task = *operation.task;
     saved.push_back({operation.kind, &task, session_->FindNode(task.node_name),
-                     task.eviction_occurred, operation.reason});
+                     task.eviction_occurred, operation.reason, task.last_transaction});
   }
 }
 
 Status Statement::Recover(const std::vector<Saved>& saved) {
   for (const Saved& step : saved) {
+    if (session_->upstream_exact()) {
+      Task& task = *step.task;
+      Job::KeepStale({.task = &task,
+                      .was = static_cast<const TransactionContext&>(task),
+                      .last_transaction = task.last_transaction});
+      task.last_transaction = step.last_transaction;
+    }
     switch (step.kind) {
       case Saved::Kind::kEvict:
         Evict(*step.task, step.reason);

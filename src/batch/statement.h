@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,7 @@ class Statement {
     NodeInfo* node;
     bool eviction_occurred;
     std::string reason;
+    std::optional<TransactionContext> last_transaction = {};
   };
   void SaveTo(std::vector<Saved>& saved) const;
   Status Recover(const std::vector<Saved>& saved);

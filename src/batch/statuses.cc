@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
+#include "batch/hyper_nodes.h"
 #include "model/batch.h"
 #include "model/kinds.h"
 #include "wire/time_text.h"
@@ -48,9 +49,15 @@ std::string WriteKey(std::string_view kind, const std::string& namespace_,
   return std::string(kind) + " " + namespace_ + "/" + name;
 }
 
+coppice::Task<Status> PutNote(cluster::Writer& writer, cluster::ObjectName object,
+                              std::string patch) {
+  const auto written = co_await writer.UpdateObject(object, patch);
+  co_return written.status();
+}
+
 }  // namespace
 
-coppice::Task<Status> PutStatus(cluster::Writer& writer, cluster::ObjectName object,
+coppice::Task<Status> PutStatus(cluster::ObjectWriter& writer, cluster::ObjectName object,
                                 std::string patch) {
   const auto written = co_await writer.UpdateStatus(object, patch);
   if (written.code() != Code::kNotFound) co_return written.status();
@@ -61,6 +68,7 @@ coppice::Task<Status> PutStatus(cluster::Writer& writer, cluster::ObjectName obj
 void Statuses::Put(const Outcome& outcome, TimePoint now) {
   for (const Outcome::GroupStatus& group : outcome.groups) {
     if (group.changed) PutGroup(group);
+    if (group.hyper_node) PutHyperNode(group);
   }
   for (const Outcome::QueueAllocated& queue : outcome.queues) PutQueue(queue);
   for (const Outcome::PodCondition& condition : outcome.conditions) PutCondition(condition, now);
@@ -93,6 +101,26 @@ void Statuses::PutGroup(const Outcome::GroupStatus& group) {
   const std::string patch = Json({{"status", StatusJson(group.status)}}).dump();
   Enqueue(WriteKey("PodGroup", group.namespace_, group.name),
           [this, object, patch] { return PutStatus(parts_.writer, object, patch); });
+}
+
+// Beside the status: what is newer there does not overtake it.
+void Statuses::PutHyperNode(const Outcome::GroupStatus& group) {
+  const auto before = parts_.own.objects<model::PodGroup>().Get(group.namespace_, group.name);
+  if (before == nullptr) return;
+  const std::string key(kAllocatedHyperNodeKey);
+  auto after = std::make_shared<model::PodGroup>(*before);
+  Json value;  // null: it goes
+  if (group.hyper_node->empty()) {
+    after->metadata.annotations.erase(key);
+  } else {
+    after->metadata.annotations[key] = *group.hyper_node;
+    value = *group.hyper_node;
+  }
+  parts_.own.Upsert<model::PodGroup>(after);
+  const cluster::ObjectName object = NamedObject<model::PodGroup>(before->metadata);
+  const std::string patch = Json({{"metadata", {{"annotations", {{key, value}}}}}}).dump();
+  Enqueue(WriteKey("PodGroupNote", group.namespace_, group.name),
+          [this, object, patch] { return PutNote(parts_.writer, object, patch); });
 }
 
 void Statuses::PutQueue(const Outcome::QueueAllocated& queue) {
@@ -199,7 +227,7 @@ void Statuses::Settle(TimePoint now) {
     const std::string_view kind = std::string_view(key).substr(0, space);
     const std::string namespace_ = key.substr(space + 1, slash - space - 1);
     const std::string name = key.substr(slash + 1);
-    if (kind == "PodGroup") {
+    if (kind == "PodGroup" || kind == "PodGroupNote") {
       const auto real = parts_.shared.objects<model::PodGroup>().Get(namespace_, name);
       if (real != nullptr && parts_.own.objects<model::PodGroup>().Find(namespace_, name))
         parts_.own.Upsert<model::PodGroup>(real);
@@ -220,13 +248,14 @@ void Statuses::Settle(TimePoint now) {
 }
 
 void Statuses::Tell(cluster::Event event, TimePoint now) {
-  const std::string key =
-      event.kind + " " + event.namespace_ + "/" + event.name + " " + event.reason;
-  const size_t text = std::hash<std::string>()(event.text);
-  const auto [told, is_new] = told_.try_emplace(key, Told{text, now});
+  // Several things may be said of one object under one reason, in every session.
+  const std::string key = event.kind + " " + event.namespace_ + "/" + event.name + " " +
+                          event.reason + " " + event.type + " " +
+                          std::to_string(std::hash<std::string>()(event.text));
+  const auto [told, is_new] = told_.try_emplace(key, now);
   if (!is_new) {
-    if (told->second.text == text && now < Later(told->second.at, kSameTextAgain)) return;
-    told->second = {text, now};
+    if (now < Later(told->second, kSameTextAgain)) return;
+    told->second = now;
   }
   parts_.writer.Emit(std::move(event));
 }
@@ -234,8 +263,8 @@ void Statuses::Tell(cluster::Event event, TimePoint now) {
 void Statuses::ForgetOldTexts(TimePoint now) {
   if (now < Later(told_since_, kSameTextAgain)) return;
   told_since_ = now;
-  std::erase_if(
-      told_, [&](const auto& entry) { return Later(entry.second.at, 2 * kSameTextAgain) < now; });
+  std::erase_if(told_,
+                [&](const auto& entry) { return Later(entry.second, kSameTextAgain) < now; });
 }
 
 }  // namespace coppice::batch

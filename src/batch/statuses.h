@@ -28,7 +28,7 @@
 namespace coppice::batch {
 
 // A status by its own door; where the definition of the kind has none, as part of the object.
-coppice::Task<Status> PutStatus(cluster::Writer& writer, cluster::ObjectName object,
+coppice::Task<Status> PutStatus(cluster::ObjectWriter& writer, cluster::ObjectName object,
                                 std::string patch);
 
 class Statuses {
@@ -58,12 +58,8 @@ class Statuses {
   struct Slot {
     std::shared_ptr<Write> next;  // null: nothing newer than what is under way
   };
-  struct Told {
-    size_t text = 0;
-    TimePoint at;
-  };
-
   void PutGroup(const Outcome::GroupStatus& group);
+  void PutHyperNode(const Outcome::GroupStatus& group);
   void PutQueue(const Outcome::QueueAllocated& queue);
   void PutCondition(const Outcome::PodCondition& condition, TimePoint now);
   void ForgetOldTexts(TimePoint now);
@@ -72,9 +68,9 @@ class Statuses {
 
   const Parts parts_;
   Turnstile doors_;
-  std::map<std::string, Slot> writes_;  // by what they are about
-  std::set<std::string> failed_;        // of those, what is to be taken back
-  std::unordered_map<std::string, Told> told_;
+  std::map<std::string, Slot> writes_;               // by what they are about
+  std::set<std::string> failed_;                     // of those, what is to be taken back
+  std::unordered_map<std::string, TimePoint> told_;  // by all that an event says
   TimePoint told_since_;
 };
 

@@ -181,7 +181,8 @@ Task MakeTask(std::shared_ptr<const model::Pod> object) {
       task.priority = priority;
     }
   }
-  task.preemptable = ParsePreemptable(meta, true);
+  // What could not be read may be just what keeps it.
+  task.preemptable = !meta.unreadable && ParsePreemptable(meta, true);
   if (const std::string* zone = meta.annotations.Find(kRevocableZoneKey)) {
     if (*zone == "*") task.revocable_zone = "*";
   } else if (const std::string* text = meta.annotations.Find(kPreemptableKey)) {

@@ -100,22 +100,36 @@ struct Task : TransactionContext {
   NodeInfo* node = nullptr;
   uint32_t node_slot = 0;
   TaskStatus node_status = TaskStatus::kUnknown;
-  bool node_eviction_occurred = false;
   std::optional<TransactionContext> node_last_transaction;
+
+  // A node that still counts it although it is elsewhere by now: see Job::Adopt().
+  NodeInfo* left_behind_on = nullptr;
+  TaskStatus left_behind_status = TaskStatus::kUnknown;
+  bool nomination_void = false;  // its pod's nominated node has turned out to be of no use
 
   bool has_pod_affinity = false;  // of any kind, also what it only prefers
   bool prefers_pods = false;      // likes or dislikes other pods without having to
   bool keeps_others_off = false;  // by required anti-affinity
 
   const Resource& req() const { return *request; }
+  // Where somebody has made room for it; empty: nowhere.
+  std::string_view nominated_node() const {
+    return nomination_void ? std::string_view() : pod->status.nominated_node_name;
+  }
   // What a container without a request counts as a little. Worked out once.
   const model::NonZeroRequests& Scoring() const {
     if (!scoring_) scoring_ = model::ScoringRequests(*pod);
     return *scoring_;
   }
+  const model::NonZeroRequests& IncomingScoring() const {
+    if (!pod->spec.resources) return Scoring();
+    if (!incoming_scoring_) incoming_scoring_ = model::IncomingScoringRequests(*pod);
+    return *incoming_scoring_;
+  }
 
  private:
   mutable std::optional<model::NonZeroRequests> scoring_;
+  mutable std::optional<model::NonZeroRequests> incoming_scoring_;
 };
 
 // Everything that can be read off the pod alone. `request` is shared by whoever asks for the same.

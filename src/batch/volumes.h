@@ -24,7 +24,7 @@ class Volumes {
  public:
   struct Parts {
     cluster::World& world;
-    cluster::Writer& writer;
+    cluster::ObjectWriter& writer;
     Executor& executor;
     Duration limit = std::chrono::seconds(600);
   };

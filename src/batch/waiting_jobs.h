@@ -34,10 +34,23 @@ struct WaitingJob {
     bool needed = false;    // to start, and nothing that exists has room for it
   };
   std::vector<Task> tasks;  // without a place, by uid; not those with a scheduling gate
-  std::string why;          // what the session had against it, in one text
-  int32_t uncreated = 0;    // tasks that it needs to start and that have no pods yet
-  bool tried = false;       // `node`, `needed` and `blocked` are known (buying/trial.h)
-  std::string blocked;      // why machines would not help it; empty: they would
+  // Of a job that may only be within a stretch of the network: which one `tasks` are told for, and, if
+  // nobody sells to it there, where else it may be, and what has room there. The best first.
+  struct Place {
+    std::string name;                 // empty: anywhere
+    std::string key;                  // nodes with this label are in it
+    std::vector<std::string> values;  // if it has one of these
+  };
+  Place place = {};
+  struct Elsewhere {
+    Place place;
+    std::vector<Task> tasks;
+  };
+  std::vector<Elsewhere> elsewhere = {};
+  std::string why;        // what the session had against it, in one text
+  int32_t uncreated = 0;  // tasks that it needs to start and that have no pods yet
+  bool tried = false;     // `node`, `needed` and `blocked` are known (buying/trial.h)
+  std::string blocked;    // why machines would not help it; empty: they would
 };
 
 struct SessionInput;

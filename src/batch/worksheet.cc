@@ -45,7 +45,8 @@ Worksheet::Worksheet(Session& session, const Job& job, bool our_gate_counts)
     TaskHeap tasks(
         [&session](const Task* l, const Task* r) { return session.ask().TaskBefore(*l, *r); });
     for (Task* task : sub_job->tasks) {
-      if (task->status != TaskStatus::kPending || task->best_effort) continue;
+      const bool pending = task->status == TaskStatus::kPending || KeptPending(*task);
+      if (!pending || task->best_effort) continue;
       if (task->gated && (our_gate_counts || !task->only_our_gate)) continue;
       tasks.Push(task);
     }

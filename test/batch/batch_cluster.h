@@ -58,13 +58,16 @@ class BatchCluster final : public cluster::Writer {
   std::function<Status(const cluster::PodName&)> before_bind;
   bool answer_of_bind_is_lost = false;  // it happens, and nobody hears
   bool away = false;                    // the API server
+  std::string stale;                    // why the view is too old
 
   // ---- What there is.
 
-  void Node(const std::string& name, const std::string& cpu, const std::string& pod_count = "110") {
+  void Node(const std::string& name, const std::string& cpu, const std::string& pod_count = "110",
+            model::Labels labels = {}) {
     auto node = std::make_shared<model::Node>();
     node->metadata.name = name;
     node->metadata.uid = "uid-" + name;
+    node->metadata.labels = std::move(labels);
     node->metadata.labels["kubernetes.io/hostname"] = name;
     node->status.allocatable["cpu"] = Amount(cpu);
     node->status.allocatable["memory"] = Amount("64Gi");
@@ -78,6 +81,9 @@ class BatchCluster final : public cluster::Writer {
            R"({"kind":"Queue","spec":{"reclaimable":true,"weight":)" + std::to_string(weight) +
                R"(},"status":{"state":"Open"}})");
   }
+  // As JSON, "{...}", what groups made from now on ask of the network.
+  std::string network_topology;
+
   void Group(const std::string& name, int32_t min_member, const std::string& queue = "default",
              const std::string& min_cpu = "", const std::string& priority_class = "") {
     const std::string min_resources =
@@ -85,7 +91,9 @@ class BatchCluster final : public cluster::Writer {
     Create({"scheduling.volcano.sh/v1beta1", "podgroups", "ns", name},
            R"({"kind":"PodGroup","spec":{"minMember":)" + std::to_string(min_member) +
                R"(,"queue":")" + queue + R"(","priorityClassName":")" + priority_class + "\"" +
-               min_resources + "}}");
+               min_resources +
+               (network_topology.empty() ? "" : R"(,"networkTopology":)" + network_topology) +
+               "}}");
   }
   void Pod(const std::string& name, const std::string& group, const std::string& cpu,
            int32_t priority = 0) {
@@ -147,7 +155,8 @@ class BatchCluster final : public cluster::Writer {
                                                              .filters = TheBatchPlugins().filters,
                                                              .conf = *conf_,
                                                              .log = log,
-                                                             .waiting = waiting});
+                                                             .waiting = waiting,
+                                                             .stale = [this] { return stale; }});
     executor.Spawn(Loop(engine.get()));
   }
   // The process is gone, and with it all that it knew; what was on its way to the server arrives.

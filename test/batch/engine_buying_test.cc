@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "batch/buying/gang_buyer.h"
+#include "batch/controllers/volcano_job.h"
 #include "market/fake_seller.h"
+#include "report/batch_text.h"
 #include "test/batch/batch_cluster.h"
 
 namespace coppice {
@@ -423,6 +425,207 @@ TEST(GangBuying, AGroupWhosePodsAreStillToBeMadeIsQuotedByItsMinimum) {
   EXPECT_FALSE(want.classes[0].created);
   EXPECT_EQ(batch::PodRequest(*want.classes[0].pod).cpu, 4000);
   EXPECT_EQ(rig.seller.target, 4);
+}
+
+// As Volcano's controllers leave it: a Job and its group, and no pods before the queue has let it in.
+void LateJob(Rig& rig, const std::string& spec) {
+  auto job = batch::ReadVolcanoJob(R"({"metadata":{"name":"train","namespace":"ns","uid":"u"},)"
+                                   R"("spec":)" +
+                                   spec + "}");
+  ASSERT_TRUE(job.ok()) << job.status();
+  const auto shown = std::make_shared<const batch::VolcanoJob>(*std::move(job));
+  rig.cluster.seen->Upsert(shown);
+  rig.cluster.Create({"scheduling.volcano.sh/v1beta1", "podgroups", "ns", "train-u"},
+                     R"({"kind":"PodGroup","metadata":{"ownerReferences":[{"apiVersion":)"
+                     R"("batch.volcano.sh/v1alpha1","kind":"Job","name":"train","uid":"u",)"
+                     R"("controller":true}]},"spec":{"minMember":)" +
+                         std::to_string(shown->least()) +
+                         R"(,"queue":"default","minResources":{"cpu":"5","count/pods":"3",)"
+                         R"("pods":"3","requests.cpu":"5","limits.cpu":"5"}}})");
+}
+
+std::string TaskOf(const std::string& name, int replicas, const std::string& cpu,
+                   const std::string& more = "") {
+  return R"({"name":")" + name + R"(","replicas":)" + std::to_string(replicas) + more +
+         R"(,"template":{"spec":{"containers":[{"name":"c","image":"i","resources":)"
+         R"({"requests":{"cpu":")" +
+         cpu + R"("}}}]}}})";
+}
+
+TEST(GangBuying, PodsThatAreMadeLateAreQuotedByTheTemplatesOfTheirJob) {
+  Rig rig;
+  LateJob(rig, R"({"tasks":[)" + TaskOf("master", 1, "1") + "," + TaskOf("worker", 2, "2") + "]}");
+  rig.Start();
+  rig.cluster.Run(3s);
+  ASSERT_FALSE(rig.seller.quoted.empty());
+  const market::Want& want = rig.seller.quoted.front();
+  ASSERT_THAT(want.classes, SizeIs(2));
+  EXPECT_EQ(want.classes[0].role, "master");
+  EXPECT_EQ(want.classes[0].count, 1);
+  EXPECT_EQ(batch::PodRequest(*want.classes[0].pod).cpu, 1000);
+  EXPECT_EQ(want.classes[1].role, "worker");
+  EXPECT_EQ(want.classes[1].count, 2);
+  EXPECT_EQ(batch::PodRequest(*want.classes[1].pod).cpu, 2000);
+  EXPECT_EQ(rig.seller.target, 3);
+}
+
+TEST(GangBuying, AJobThatNeedsMoreThanItsTasksDemandIsQuotedByItsTemplatesAll) {
+  Rig rig;
+  LateJob(rig, R"({"minAvailable":3,"tasks":[)" + TaskOf("master", 1, "1", R"(,"minAvailable":1)") +
+                   "," + TaskOf("worker", 4, "2", R"(,"minAvailable":1)") + "]}");
+  rig.Start();
+  rig.cluster.Run(3s);
+  ASSERT_FALSE(rig.seller.quoted.empty());
+  const market::Want& want = rig.seller.quoted.front();
+  ASSERT_THAT(want.classes, SizeIs(2));
+  EXPECT_EQ(want.classes[1].count, 2) << "equal parts of minResources instead of a worker";
+}
+
+// Where the Job is not to be seen there is its group's minimum, with what a quota counts in it.
+TEST(GangBuying, WhatAQuotaCountsIsNotAskedOfMachines) {
+  Rig rig;
+  LateJob(rig, R"({"tasks":[)" + TaskOf("worker", 3, "2") + "]}");
+  rig.cluster.seen->Erase<batch::VolcanoJob>("ns", "train");
+  rig.Start();
+  rig.cluster.Run(3s);
+  ASSERT_FALSE(rig.seller.quoted.empty());
+  const market::Want& want = rig.seller.quoted.front();
+  ASSERT_THAT(want.classes, SizeIs(1));
+  const auto& requests = want.classes[0].pod->spec.containers[0].resources.requests;
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests.begin()->first, "cpu");
+}
+
+// Two who need the room of four pods of less importance.
+void WantRoomOfOthers(Rig& rig, const std::string& priority_class) {
+  rig.cluster.seen->Upsert(std::make_shared<const model::PriorityClass>(
+      model::PriorityClass{.metadata = {.name = "high"}, .value = 100}));
+  rig.cluster.Group("high", 1, "default", "", priority_class);
+  rig.cluster.Pod("high-w-0", "high", "2", priority_class.empty() ? 0 : 100);
+}
+
+TEST(GangBuying, WhatIsDoneFirstIsAsPreferred) {
+  using batch::Prefer;
+  struct Row {
+    Prefer prefer;
+    double preempt_above;
+    bool evicts;
+  };
+  // A machine costs 2 an hour.
+  for (const Row& row : {Row{Prefer::kBuying, 0, false}, Row{Prefer::kPreempting, 100, true},
+                         Row{Prefer::kByPrice, 3, false}, Row{Prefer::kByPrice, 1, true}}) {
+    SCOPED_TRACE(testing::Message() << static_cast<int>(row.prefer) << " " << row.preempt_above);
+    Rig rig;
+    batch::BuyingOptions options;
+    options.prefer = row.prefer;
+    options.preempt_above = row.preempt_above;
+    rig.cluster.Node("there", "4");
+    rig.cluster.Gang("low", 4, "1", "default", 1);
+    rig.Start(options);
+    rig.cluster.Run(4s);
+    ASSERT_EQ(rig.cluster.Bound("low"), 4);
+    WantRoomOfOthers(rig, "high");
+    rig.cluster.Run(6s);
+    EXPECT_EQ(!rig.cluster.deleted.empty(), row.evicts);
+    EXPECT_EQ(rig.seller.target, row.evicts ? 0 : 1);
+  }
+}
+
+TEST(GangBuying, WhatIsTooDearIsBoughtWhenEvictionsDoNotHelp) {
+  Rig rig;
+  batch::BuyingOptions options;
+  options.prefer = batch::Prefer::kByPrice;
+  options.preempt_above = 1;
+  options.preempt_for = 60s;
+  rig.cluster.Node("there", "4");
+  rig.cluster.Gang("low", 4, "1", "default", 1);
+  rig.Start(options);
+  rig.cluster.Run(4s);
+  WantRoomOfOthers(rig, "");  // no more important than those who have the room
+  rig.cluster.Run(30s);
+  EXPECT_THAT(rig.seller.ordered, IsEmpty());
+  EXPECT_THAT(rig.buyer->Report()[0].why, HasSubstr("above 1 an hour others are evicted first"));
+  rig.cluster.Run(35s);
+  EXPECT_EQ(rig.seller.target, 1);
+  EXPECT_THAT(rig.cluster.deleted, IsEmpty());
+}
+
+// At the start of the process nobody knows yet what is for sale.
+TEST(GangBuying, EvictionsWaitForSellersButNotForEver) {
+  Rig rig;
+  batch::BuyingOptions options;
+  options.await_sellers = 30s;
+  rig.cluster.Node("there", "4");
+  rig.cluster.Gang("low", 4, "1", "default", 1);
+  rig.Start(options);
+  rig.cluster.Run(4s);
+  ASSERT_EQ(rig.cluster.Bound("low"), 4);
+  rig.seller.ready = false;
+  WantRoomOfOthers(rig, "high");
+  rig.cluster.Run(20s);
+  EXPECT_THAT(rig.cluster.deleted, IsEmpty()) << "machines may be for sale";
+  rig.cluster.Run(20s);
+  EXPECT_THAT(rig.cluster.deleted, Not(IsEmpty()));
+}
+
+// 404 cores are promised to a gang that nobody has 101 machines for.
+void PromiseAlmostAll(Rig& rig) {
+  rig.seller.stock["cpu"] = BatchCluster::Amount("410");
+  rig.cluster.Group("huge", 101, "default", "404");
+  for (int i = 0; i < 101; ++i) rig.cluster.Pod("huge-w-" + std::to_string(i), "huge", "4");
+  rig.Start();
+  rig.cluster.Run(5s);
+  ASSERT_EQ(rig.cluster.PhaseOf("huge"), "Inqueue");
+  ASSERT_EQ(rig.seller.target, 0);
+}
+
+TEST(GangBuying, AQuoteAdmitsWhomOnlyPromisesToOthersKeepOut) {
+  Rig rig;
+  PromiseAlmostAll(rig);
+  rig.cluster.Group("small", 25, "default", "100");
+  for (int i = 0; i < 25; ++i) rig.cluster.Pod("small-w-" + std::to_string(i), "small", "4");
+  rig.cluster.Run(5s);
+  EXPECT_EQ(rig.cluster.PhaseOf("small"), "Inqueue");
+  EXPECT_EQ(rig.seller.target, 25);
+}
+
+TEST(GangBuying, AQuoteAdmitsNobodyPastACeiling) {
+  Rig rig;
+  PromiseAlmostAll(rig);
+  rig.cluster.Create({"scheduling.volcano.sh/v1beta1", "queues", "", "capped"},
+                     R"({"kind":"Queue","spec":{"weight":1,"capability":{"cpu":"50"}},)"
+                     R"("status":{"state":"Open"}})");
+  rig.cluster.Group("small", 25, "capped", "100");
+  for (int i = 0; i < 25; ++i) rig.cluster.Pod("small-w-" + std::to_string(i), "small", "4");
+  rig.cluster.Run(5s);
+  EXPECT_EQ(rig.cluster.PhaseOf("small"), "Pending");
+  EXPECT_EQ(rig.seller.target, 0);
+  const auto report = rig.buyer->Report();
+  const auto small = std::ranges::find(report, "ns/small", &report::WaitingGang::gang);
+  ASSERT_NE(small, report.end());
+  EXPECT_THAT(small->why, HasSubstr("nothing is bought: it is not admitted to its queue capped ("));
+}
+
+TEST(GangBuying, AQuoteThatFailsAdmitsNobody) {
+  Rig rig;
+  PromiseAlmostAll(rig);
+  rig.seller.refusal = "is closed";
+  rig.cluster.Group("small", 25, "default", "100");
+  for (int i = 0; i < 25; ++i) rig.cluster.Pod("small-w-" + std::to_string(i), "small", "4");
+  rig.cluster.Run(5s);
+  EXPECT_EQ(rig.cluster.PhaseOf("small"), "Pending");
+}
+
+TEST(GangBuying, AGangThatWaitsSaysWhichOfItsTasksWouldGoWhere) {
+  Rig rig;
+  rig.seller.refusal = "is closed";
+  rig.cluster.Node("there", "8");
+  rig.cluster.Gang("gang", 3, "4");
+  rig.Start();
+  rig.cluster.Run(3s);
+  const auto report = rig.buyer->Report();
+  ASSERT_THAT(report, SizeIs(1));
+  EXPECT_THAT(report::GangText(report[0]), HasSubstr("gang-w-0 on there, gang-w-1 on there\n"));
 }
 
 }  // namespace

@@ -293,6 +293,78 @@ TEST_F(JobControllerTest, AnotherProcessGoesOnWithoutMakingAnythingTwice) {
   cluster_.executor.RunFor(10s);
 }
 
+TEST_F(JobControllerTest, APolicyWithATimeoutWaitsForIt) {
+  Job(R"(,"policies":[{"event":"PodFailed","action":"AbortJob","timeout":"30s"}])");
+  Run(1s);
+  AllRun();
+  cluster_.SetPod("train-w-0", "Failed", 1);
+  Run(20s);
+  EXPECT_EQ(cluster_.Phase(), "Running");
+  Run(15s);
+  EXPECT_EQ(cluster_.Phase(), "Aborted");
+}
+
+TEST_F(JobControllerTest, APodThatStaysPendingIsAnsweredForOnlyWithATimeout) {
+  for (const bool timed : {false, true}) {
+    const std::string timeout = timed ? R"(,"timeout":"30s")" : "";
+    Job(R"(,"policies":[{"event":"PodPending","action":"TerminateJob")" + timeout + "}]");
+    Run(1s);
+    cluster_.SetPod("train-ps-0", "Running");
+    for (const char* pod : {"train-w-0", "train-w-1"}) cluster_.SetPod(pod, "Pending");
+    Run(20s);
+    EXPECT_EQ(cluster_.Phase(), "Pending");
+    Run(20s);
+    EXPECT_EQ(cluster_.Phase(), timed ? "Terminated" : "Pending");
+    ASSERT_TRUE(cluster_.executor
+                    .BlockOn(cluster_.objects.DeleteObject(
+                        {"batch.volcano.sh/v1alpha1", "jobs", "ns", "train"}))
+                    .ok());
+    Run(1s);
+    for (const std::string& pod : cluster_.Pods())
+      (void)cluster_.executor.BlockOn(cluster_.objects.DeleteObject({"v1", "pods", "ns", pod}));
+    Run(5s);
+  }
+}
+
+TEST_F(JobControllerTest, APodThatStartsInTimeIsNotAnsweredFor) {
+  Job(R"(,"policies":[{"event":"PodPending","action":"AbortJob","timeout":"30s"}])");
+  Run(1s);
+  for (const char* pod : {"train-ps-0", "train-w-0", "train-w-1"}) cluster_.SetPod(pod, "Pending");
+  Run(20s);
+  AllRun();
+  Run(30s);
+  EXPECT_EQ(cluster_.Phase(), "Running");
+}
+
+TEST_F(JobControllerTest, WhatHasNoEffectIsTold) {
+  Job(R"(,"volumes":[{"mountPath":"/data","volumeClaimName":"data"}])",
+      R"(,"topologyPolicy":"single-numa-node")");
+  Run(3s);
+  std::vector<std::string> told;
+  for (const cluster::Event& event : cluster_.events)
+    if (event.reason == "FieldIgnored") told.push_back(event.text);
+  EXPECT_THAT(told, testing::ElementsAre(
+                        "spec.volumes is not supported here and has no effect",
+                        "spec.tasks[1].topologyPolicy is not supported here and has no effect"));
+}
+
+TEST(GroupOfJob, MinimumsAreThoseOfTheMoreImportantTasksFirst) {
+  const auto minimum = [](const std::string& least) {
+    const auto job = batch::ReadVolcanoJob(R"({"spec":{)" + least + R"("tasks":[
+        {"name":"low","replicas":4,"minAvailable":1,"template":{"spec":{"containers":[
+         {"name":"c","resources":{"requests":{"cpu":"1"}}}]}}},
+        {"name":"high","replicas":3,"minAvailable":2,"template":{"spec":{
+         "priorityClassName":"urgent","containers":[
+         {"name":"c","resources":{"requests":{"cpu":"10"}}}]}}}]}})");
+    const auto priority = [](const std::string& name) { return name == "urgent" ? 100 : 0; };
+    return Json::parse(batch::GroupOfJob(job.value(), priority))["spec"]["minResources"]["cpu"]
+        .get<std::string>();
+  };
+  EXPECT_EQ(minimum(R"("minAvailable":1,)"), "10") << "fewer than the tasks demand: the first";
+  EXPECT_EQ(minimum(""), "21") << "what each demands";
+  EXPECT_EQ(minimum(R"("minAvailable":5,)"), "32") << "and then others, the important ones first";
+}
+
 TEST(QueueController, MakesWhatEverybodyReliesOnAndKeepsCounts) {
   ControllerCluster cluster;
   batch::QueueController controller(
@@ -322,7 +394,7 @@ TEST(QueueController, MakesWhatEverybodyReliesOnAndKeepsCounts) {
 TEST(PodGroupController, PodsOfOneOwnerShareAGroup) {
   ControllerCluster cluster;
   batch::PodGroupController controller(
-      {cluster.world, cluster, cluster.executor, cluster.log, {"volcano"}, [] {}});
+      {cluster.world, cluster, cluster.executor, cluster.log, {"volcano"}, "spare", [] {}});
   for (const char* name : {"web-1", "web-2"}) {
     cluster.Create({"v1", "pods", "ns", name},
                    R"({"kind":"Pod","metadata":{"annotations":{
@@ -336,7 +408,14 @@ TEST(PodGroupController, PodsOfOneOwnerShareAGroup) {
   cluster.Create({"v1", "pods", "ns", "foreign"},
                  R"({"kind":"Pod","spec":{"schedulerName":"default-scheduler","containers":[]},
                      "status":{"phase":"Pending"}})");
+  cluster.Create({"v1", "pods", "ns", "alone"},
+                 R"({"kind":"Pod","metadata":{"uid":"alone-uid"},"spec":{"schedulerName":"volcano",
+                     "containers":[]},"status":{"phase":"Pending"}})");
   cluster.Run(2s, [&] { controller.Sync(); });
+  const Json alone = cluster.Get("v1", "pods", "ns", "alone");
+  const std::string own = alone["metadata"]["annotations"]["scheduling.k8s.io/group-name"];
+  EXPECT_EQ(cluster.Get(kScheduling, "podgroups", "ns", own)["spec"]["queue"], "spare")
+      << "not the one of --default-queue";
   const Json group = cluster.Get(kScheduling, "podgroups", "ns", "podgroup-rs-uid");
   EXPECT_EQ(group["spec"]["minMember"], 2);
   EXPECT_EQ(group["spec"]["queue"], "q");

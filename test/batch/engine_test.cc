@@ -336,6 +336,79 @@ TEST(BatchEngine, WhoHasToGoIsToldOnceAndTheNewcomerGetsTheRoom) {
   ExpectNobodyTwiceAndNothingOverfull(cluster);
 }
 
+TEST(BatchEngine, ABoundPodThatCannotBeReadHoldsItsRoomAndIsNotEvicted) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  auto high = std::make_shared<model::PriorityClass>();
+  high->metadata.name = "high";
+  high->value = 100;
+  cluster.seen->Upsert<model::PriorityClass>(high);
+  cluster.Gang("low", 2, "2", "default", 1);
+  const auto set_readable = [&](bool readable) {
+    for (const char* name : {"ns/low-w-0", "ns/low-w-1"}) {
+      model::Pod pod = cluster.pods.at(name);
+      pod.spec.node_name = "a";
+      pod.status.phase = "Running";
+      pod.metadata.unreadable.reset();
+      if (!readable)
+        pod.metadata.unreadable = model::Unreadable{.what = "spec: odd", .reason = "malformed"};
+      cluster.PutPod(std::move(pod));
+    }
+  };
+  set_readable(false);
+  cluster.Start(kPreempts);
+  cluster.Run(1s);
+  cluster.Group("urgent", 1, "default", "", "high");
+  cluster.Pod("urgent-w-0", "urgent", "2", 100);
+  cluster.Run(10s);
+  EXPECT_EQ(cluster.NodeOf("urgent-w-0"), "") << "its room is not free";
+  EXPECT_THAT(cluster.deleted, IsEmpty());
+  set_readable(true);
+  cluster.Run(10s);
+  EXPECT_THAT(cluster.deleted, SizeIs(1)) << "without that one would have had to go";
+  EXPECT_EQ(cluster.NodeOf("urgent-w-0"), "a");
+}
+
+TEST(BatchEngine, OnAStaleViewNobodyIsBoundOrEvictedAndThePassFails) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  cluster.Start(kPlain);
+  cluster.Run(1s);
+  cluster.stale = "the view of the cluster is stale";
+  cluster.Gang("gang", 2, "2");
+  cluster.Run(5s);
+  EXPECT_EQ(cluster.Bound("gang"), 0);
+  ASSERT_FALSE(cluster.reports.empty());
+  EXPECT_EQ(cluster.reports.back()->error, "the view of the cluster is stale");
+  cluster.stale = "";
+  cluster.Run(2s);
+  EXPECT_EQ(cluster.Bound("gang"), 2);
+  EXPECT_EQ(cluster.reports.back()->error, "");
+}
+
+TEST(BatchEngine, OnAStaleViewNothingIsBoughtEither) {
+  struct Buyer final : batch::WaitingJobs {
+    void SessionEnded(const std::vector<batch::WaitingJob>& jobs, TimePoint) override {
+      asked += jobs.size();
+    }
+    size_t asked = 0;
+  } buyer;
+  BatchCluster cluster;
+  cluster.waiting = &buyer;
+  cluster.Queue("default");
+  cluster.Node("a", "1");
+  cluster.stale = "the view of the cluster is stale";
+  cluster.Gang("gang", 2, "2");
+  cluster.Start(kPlain);
+  cluster.Run(5s);
+  EXPECT_EQ(buyer.asked, 0U);
+  cluster.stale = "";
+  cluster.Run(2s);
+  EXPECT_GT(buyer.asked, 0U);
+}
+
 TEST(BatchEngine, TwoQueuesShareByWeightAndTakeBackWhatIsTheirs) {
   BatchCluster cluster;
   cluster.Queue("default");
@@ -475,6 +548,25 @@ TEST_F(DelegatedBinding, AWordThatIsNotKeptIsAFailureAfterAWhile) {
       std::ranges::any_of(cluster.pods.at("ns/gang-w-0").status.conditions, [](const auto& c) {
         return c.message.find("says that it has bound the pod") != std::string::npos;
       }));
+}
+
+// The end of a session says of every group that waits how far it has come; that is no answer to why.
+TEST(BatchEngine, WhatAPluginRefusesAGroupForIsTheReasonAndIsToldOnce) {
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  cluster.Group("big", 1, "default", "100");
+  cluster.Pod("big-w-0", "big", "100");
+  cluster.Start(kPlain);
+  cluster.Run(30s);
+  ASSERT_THAT(cluster.reports.back()->waiting, SizeIs(1));
+  EXPECT_EQ(cluster.reports.back()->waiting[0].why,
+            "resource in cluster is overused: overused cpu");
+  std::map<std::string, int> told;
+  for (const cluster::Event& event : cluster.events)
+    ++told[event.kind + " " + event.reason + " " + event.type];
+  EXPECT_EQ(told["PodGroup Unschedulable Normal"], 1) << "two texts in turns are told every time";
+  EXPECT_EQ(told["PodGroup Unschedulable Warning"], 1);
 }
 
 }  // namespace

@@ -5,11 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/fake_clock.h"
+#include "base/rng.h"
+#include "batch/scheduler.h"
+#include "cluster/fake_writer.h"
 #include "test/batch/session_world.h"
+#include "test/support/plugin_arguments.h"
+#include "wire/wire.h"
 
 namespace coppice {
 namespace {
@@ -194,7 +202,7 @@ TEST(ResourceQuotaTest, AdmitsWhatTheNamespaceHasRoomFor) {
   world.Queue("default");
   for (const char* name : {"a", "b"}) {
     model::PodGroup& group = world.Group(name, 1);
-    group.spec.min_resources["cpu"] = SessionWorld::Amount("2");
+    group.spec.min_resources.emplace()["cpu"] = SessionWorld::Amount("2");
     group.status.phase = "Pending";
     world.Add(SessionWorld::Pod(std::string(name) + "-w-0", name, "1"));
   }
@@ -216,8 +224,8 @@ TEST(ResourceQuotaTest, UpstreamTellsAmountsAsGoPrintsThem) {
   world.options.upstream_exact = true;
   world.Queue("default");
   model::PodGroup& group = world.Group("a", 1);
-  group.spec.min_resources["cpu"] = SessionWorld::Amount("1500m");
-  group.spec.min_resources["memory"] = SessionWorld::Amount("2Gi");
+  group.spec.min_resources.emplace()["cpu"] = SessionWorld::Amount("1500m");
+  (*group.spec.min_resources)["memory"] = SessionWorld::Amount("2Gi");
   group.status.phase = "Pending";
   model::ResourceQuota quota{.metadata = {.name = "q", .namespace_ = "ns"}};
   quota.status.hard["cpu"] = SessionWorld::Amount("1");
@@ -226,11 +234,12 @@ TEST(ResourceQuotaTest, UpstreamTellsAmountsAsGoPrintsThem) {
   world.input.quotas.push_back(quota);
   const auto outcome = world.Run(Conf("enqueue", "{name: resourcequota}"));
   ASSERT_FALSE(outcome.events.empty());
-  EXPECT_EQ(outcome.events[0].message,
-            "resource quota insufficient, requested: map[cpu:{{1500 -3} {<nil>} 1500m DecimalSI} "
-            "memory:{{2147483648 0} {<nil>} 2Gi BinarySI}], used: map[cpu:{{0 0} {<nil>} 0 }], "
-            "limited: map[cpu:{{1 0} {<nil>} 1 DecimalSI} memory:{{1073741824 0} {<nil>} 1Gi "
-            "BinarySI}]");
+  EXPECT_EQ(
+      outcome.events[0].message,
+      "resource quota insufficient, requested: map[cpu:{{1500 -3} {<nil>} 1500m DecimalSI} "
+      "memory:{{2147483648 0} {<nil>} 2Gi BinarySI}], used: map[cpu:{{0 0} {<nil>} 0 DecimalSI}], "
+      "limited: map[cpu:{{1 0} {<nil>} 1 DecimalSI} memory:{{1073741824 0} {<nil>} 1Gi "
+      "BinarySI}]");
 }
 
 TEST(NodeGroupTest, QueuesKeepToTheirGroups) {
@@ -332,6 +341,295 @@ TEST(SessionTest, TheSnapshotIsAsBeforeWhenASessionIsGone) {
   const auto conf = Conf("allocate", "{name: gang}, {name: predicates}");
   EXPECT_THAT(Bound(world.Run(conf)), testing::SizeIs(2));
   EXPECT_THAT(Bound(world.Run(conf)), testing::SizeIs(2));
+}
+
+// Hears everything, and objects to every placement.
+struct Objector final : batch::Plugin, batch::EventHandler {
+  explicit Objector(int& count) : undone(count) {}
+  Status Open(batch::Session& session, batch::Slots&) override {
+    session.AddEventHandler(*this);
+    return Status::Ok();
+  }
+  void OnAllocate(batch::Event& event) override {
+    if (event.task.status == batch::TaskStatus::kPipelined) event.error = "no";
+  }
+  void OnDeallocate(batch::Event& event) override {
+    undone += event.task.status == batch::TaskStatus::kPending;
+  }
+  int& undone;
+};
+
+TEST(GangPreemptTest, WhatIsRefusedIsTakenBackOnceAndAsUpstreamTwice) {
+  for (const bool exact : {false, true}) {
+    int undone = 0;
+    batch::PluginRegistry plugins = test::ThePlugins().batch;
+    plugins.Add("objector", [&](const batch::PluginContext&) {
+      return Result<std::unique_ptr<batch::Plugin>>(std::make_unique<Objector>(undone));
+    });
+    SessionWorld world;
+    Crowd(world);
+    world.options.upstream_exact = exact;
+    world.Add(SessionWorld::Pod("low-w-0", "low", "2", "n0"));
+    world.Add(SessionWorld::Pod("high-w-0", "high", "2"));
+    const auto conf = Conf("gangpreempt", std::string(kPreempting) + ", {name: objector}");
+    EXPECT_THAT(Evicted(world.Run(conf, plugins)), IsEmpty());
+    EXPECT_EQ(undone, exact ? 2 : 1);
+  }
+}
+
+TEST(EnqueueTest, AMinimumWithoutContentIsNoneUnlessUpstreamIsExact) {
+  for (const bool exact : {false, true}) {
+    SessionWorld world;
+    world.options.upstream_exact = exact;
+    world.Node("n0", "2");
+    world.Queue("default").status.state = "Closed";
+    for (const std::string name : {"empty", "none"}) {
+      model::PodGroup& group = world.Group(name, 1);
+      group.status.phase = "Pending";
+      if (name == "empty") group.spec.min_resources.emplace();
+    }
+    const auto outcome = world.Run(Conf("enqueue", "{name: gang}, {name: proportion}"));
+    ASSERT_EQ(outcome.groups.size(), 2u);
+    EXPECT_EQ(outcome.groups[0].status.phase, exact ? "Pending" : "Inqueue") << "empty";
+    EXPECT_EQ(outcome.groups[1].status.phase, "Inqueue") << "none";
+  }
+}
+
+TEST(EnqueueTest, WhetherThereIsAMinimumIsReadFromTheObject) {
+  const auto read = [](const std::string& spec) {
+    return wire::FromJson<model::PodGroup>(R"({"spec":)" + spec + "}").value().spec.min_resources;
+  };
+  EXPECT_FALSE(read("{}"));
+  EXPECT_FALSE(read(R"({"minResources":null})"));
+  ASSERT_TRUE(read(R"({"minResources":{}})"));
+  ASSERT_TRUE(read(R"({"minResources":{"cpu":"1"}})"));
+}
+
+TEST(SchedulerTest, AnUnknownPluginIsPassedOverOnlyIfUpstreamIsExact) {
+  for (const bool exact : {false, true}) {
+    FakeClock clock;
+    SeededRng rng(1);
+    const Log log = Log::Null();
+    Metrics metrics;
+    cluster::World world;
+    cluster::FakeWriter writer(clock);
+    Executor executor(clock);
+    const std::string path = testing::TempDir() + "/unknown-plugin.conf";
+    std::ofstream(path) << Conf("allocate", "{name: gang}, {name: rescheduling}");
+    batch::SchedulerFlags flags;
+    flags.scheduler_conf = path;
+    flags.default_conf = false;
+    batch::Scheduler scheduler({.flags = flags,
+                                .upstream_exact = exact,
+                                .world = world,
+                                .writer = writer,
+                                .executor = executor,
+                                .rng = rng,
+                                .plugins = test::ThePlugins().batch,
+                                .filters = test::ThePlugins().filters,
+                                .log = log,
+                                .metrics = metrics});
+    EXPECT_EQ(scheduler.Open({}).ok(), exact);
+  }
+}
+
+// ---- What Coppice does where upstream is mistaken (docs/differences.md, batch sessions).
+
+struct CannotScore final : batch::Plugin, batch::BatchNodeOrder {
+  Status Open(batch::Session&, batch::Slots& slots) override {
+    slots.batch_node_order = this;
+    return Status::Ok();
+  }
+  Status ScoreNodes(const batch::Task&, std::span<batch::NodeInfo* const>,
+                    std::span<double>) override {
+    return Internal("no idea");
+  }
+};
+
+TEST(SaneTest, ATaskWhoseNodesCannotBeScoredInBackfillWaits) {
+  for (const bool exact : {false, true}) {
+    batch::PluginRegistry plugins = test::ThePlugins().batch;
+    plugins.Add("cannot-score", batch::FactoryOf<CannotScore>());
+    SessionWorld world;
+    world.options.upstream_exact = exact;
+    world.Node("n0", "2");
+    world.Node("n1", "2");
+    world.Queue("default");
+    world.Group("a", 1);
+    world.Add(SessionWorld::Pod("a-w-0", "a", ""));
+    const auto outcome = world.Run(
+        Conf("backfill", "{name: gang}, {name: predicates}, {name: cannot-score}"), plugins);
+    EXPECT_THAT(Bound(outcome), IsEmpty());
+    EXPECT_EQ(outcome.failure.ok(), !exact) << outcome.failure;
+  }
+}
+
+TEST(SaneTest, AQueueWithoutItsParentIsToldWhatItHolds) {
+  for (const bool exact : {false, true}) {
+    SessionWorld world;
+    world.options.upstream_exact = exact;
+    world.Node("n0", "2");
+    world.Queue("root");
+    world.Queue("default").spec.parent = "nowhere";
+    world.Group("a", 1);
+    world.Add(SessionWorld::Pod("a-w-0", "a", "1", "n0"));
+    const auto outcome = world.Run(Conf("allocate", "{name: gang}"));
+    EXPECT_EQ(outcome.failure.ok(), !exact);
+    if (exact) continue;
+    const auto own =
+        std::ranges::find(outcome.queues, "default", &batch::Outcome::QueueAllocated::queue);
+    ASSERT_NE(own, outcome.queues.end());
+    EXPECT_EQ(own->allocated.Find("cpu")->ToString(), "1");
+  }
+}
+
+// A gang finds room for one of its two, so that nobody goes after all.
+TEST(SaneTest, WhoIsNotEvictedAfterAllIsSeenThere) {
+  SessionWorld world;
+  world.Node("n0", "4");
+  world.Queue("default");
+  world.input.priority_classes.push_back({.metadata = {.name = "high"}, .value = 100});
+  world.Group("low", 0);
+  world.Group("high", 2).spec.priority_class_name = "high";
+  world.Group("shy", 1);
+  model::Pod low = SessionWorld::Pod("low-w-0", "low", "2", "n0");
+  low.metadata.labels["app"] = "low";
+  world.Add(std::move(low));
+  for (const char* name : {"high-w-0", "high-w-1"}) world.Add(SessionWorld::Pod(name, "high", "3"));
+  model::Pod shy = wire::FromJson<model::Pod>(R"({"spec":{"affinity":{"podAntiAffinity":{
+        "requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname",
+        "labelSelector":{"matchLabels":{"app":"low"}}}]}}}})")
+                       .value();
+  model::Pod wanted = SessionWorld::Pod("shy-w-0", "shy", "1");
+  wanted.spec.affinity = shy.spec.affinity;
+  world.Add(std::move(wanted));
+  const auto outcome =
+      world.Run(Conf("preempt, allocate", std::string(kPreempting) + ", {name: predicates}"));
+  EXPECT_THAT(Evicted(outcome), IsEmpty());
+  EXPECT_THAT(Bound(outcome), IsEmpty()) << "placed beside the one that it shuns";
+}
+
+TEST(SaneTest, SharesOfAncestorsFollowEveryPlacement) {
+  for (const bool exact : {false, true}) {
+    SessionWorld world;
+    world.options.upstream_exact = exact;
+    world.Node("n0", "2");
+    world.Queue("root");
+    for (const auto& [name, parent] : {std::pair("a", "root"), std::pair("b", "root"),
+                                       std::pair("a1", "a"), std::pair("b1", "b")}) {
+      model::Queue& queue = world.Queue(name);
+      queue.spec.parent = parent;
+      queue.spec.deserved["cpu"] = SessionWorld::Amount("2");
+    }
+    for (const std::string queue : {"a1", "b1"}) {
+      world.Group("of-" + queue, 1, queue);
+      for (int i = 0; i < 2; ++i)
+        world.Add(SessionWorld::Pod(queue + "-w-" + std::to_string(i), "of-" + queue, "1"));
+    }
+    const auto outcome = world.Run(Conf(
+        "allocate", "{name: gang}, {name: capacity, enableHierarchy: true}, {name: predicates}"));
+    EXPECT_THAT(Bound(outcome), exact ? ElementsAre("a1-w-0@n0", "a1-w-1@n0")
+                                      : ElementsAre("a1-w-0@n0", "b1-w-0@n0"));
+  }
+}
+
+TEST(SaneTest, PredicatesThatAreOffRefuseNobody) {
+  for (const bool exact : {false, true}) {
+    SessionWorld world;
+    world.options.upstream_exact = exact;
+    world.Node("n0", "2");
+    world.Queue("default");
+    world.Group("a", 1);
+    world.Add(SessionWorld::Pod("a-w-0", "a", "1"));
+    const auto outcome =
+        world.Run(Conf("allocate", "{name: gang}, {name: predicates, enablePredicate: false}"));
+    EXPECT_EQ(Bound(outcome).size(), exact ? 0u : 1u);
+  }
+}
+
+// What src/app/plugin_arguments_fuzz.cc tries at length, a little of it here.
+batch::ArgumentValue RandomValue(SeededRng& rng, int depth) {
+  static const std::vector<std::string> kTexts{"",
+                                               "1",
+                                               "-1",
+                                               "true",
+                                               "no",
+                                               "22:00-06:00",
+                                               "1m",
+                                               "99999999999999999999",
+                                               "+25:00",
+                                               "a,,b",
+                                               "nvidia.com/gpu",
+                                               "nvidia.com/*",
+                                               "MostAllocated",
+                                               "\xff",
+                                               "1e400"};
+  switch (rng.Below(depth > 2 ? 6 : 9)) {
+    case 0:
+      return {};
+    case 1:
+      return {rng.Below(2) == 0};
+    case 2:
+      return {static_cast<int64_t>(rng.Next())};
+    case 3:
+      return {static_cast<int64_t>(rng.Below(20)) - 5};
+    case 4:
+      return {std::numeric_limits<double>::quiet_NaN()};
+    case 5:
+      return {kTexts[rng.Below(kTexts.size())]};
+    case 6:
+      return {batch::ArgumentValue::List{RandomValue(rng, depth + 1), RandomValue(rng, depth + 1)}};
+    default: {
+      batch::ArgumentValue::Map map;
+      for (const char* key : {"enable", "weight", "type", "resources", "cpu", "resourceWeight",
+                              "resourceProportion", "nvidia.com/gpu.cpu"})
+        if (rng.Below(2) == 0) map[key] = RandomValue(rng, depth + 1);
+      return {std::move(map)};
+    }
+  }
+}
+
+TEST(PluginArgumentsTest, WhateverTheyAreASessionEnds) {
+  static constexpr const char* kKeys[] = {"ancestorReclaimLevel",
+                                          "balancedresource.weight",
+                                          "binpack.cpu",
+                                          "binpack.memory",
+                                          "binpack.resources",
+                                          "binpack.resources.nvidia.com/gpu",
+                                          "binpack.weight",
+                                          "enablePreferredOrder",
+                                          "imagelocality.weight",
+                                          "leastrequested.weight",
+                                          "mostrequested.weight",
+                                          "nodeaffinity.weight",
+                                          "overcommit-factor",
+                                          "podaffinity.weight",
+                                          "podtopologyspread.weight",
+                                          "predicate.CacheEnable",
+                                          "predicate.PodAffinityEnable",
+                                          "predicate.VolumeBindingEnable",
+                                          "proportional",
+                                          "resources",
+                                          "resourceStrategyFitWeight",
+                                          "sla-waiting-time",
+                                          "sra",
+                                          "strict",
+                                          "tainttoleration.weight",
+                                          "task-topology.weight",
+                                          "tdm.evict.period",
+                                          "tdm.revocable-zone.rz1",
+                                          "tdm.utc-offset",
+                                          "weight"};
+  SeededRng rng(7);
+  int opened = 0;
+  for (int round = 0; round < 60; ++round) {
+    batch::ArgumentValue::Map map;
+    for (const char* key : kKeys)
+      if (rng.Below(2) == 0) map[key] = RandomValue(rng, 0);
+    opened += test::RunWithArguments(test::ThePlugins().batch, test::ThePlugins().filters,
+                                     batch::Arguments(std::move(map)));
+  }
+  EXPECT_GT(opened, 1'000) << "most plug-ins take what they can read and leave the rest";
 }
 
 }  // namespace

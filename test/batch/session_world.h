@@ -81,11 +81,12 @@ class SessionWorld {
     return *this;
   }
 
-  batch::Outcome Run(std::string_view conf_text) {
+  batch::Outcome Run(std::string_view conf_text) { return Run(conf_text, ThePlugins().batch); }
+  batch::Outcome Run(std::string_view conf_text, const batch::PluginRegistry& plugins) {
     const auto conf = batch::ParseConf(conf_text);
     CHECK(conf.ok());
-    auto session = batch::Session::Open(*conf, options, ThePlugins().batch, ThePlugins().filters,
-                                        snapshot_, input);
+    auto session =
+        batch::Session::Open(*conf, options, plugins, ThePlugins().filters, snapshot_, input);
     CHECK(session.ok());
     (*session)->Run();
     news = (*session)->GatherNews();

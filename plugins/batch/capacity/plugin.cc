@@ -155,14 +155,12 @@ class Capacity final : public Plugin,
     if (!ready_ || !own || (hierarchical_ && !own->children.empty())) return -1;
     if (!job.queue->open()) return -1;
     if (!job.HasMinResources()) return 1;
-    std::vector<const Attributes*> path{own};
-    for (auto above = own->ancestors.rbegin(); above != own->ancestors.rend(); ++above) {
-      path.push_back(&queues_.at(*above));
-    }
-    for (const Attributes* attributes : path) {
-      Resource wanted = job.MinResources();
-      wanted.Add(attributes->allocated).Add(attributes->inqueue);
-      (void)wanted.Sub(attributes->elastic);
+    for (const Attributes* attributes : PathUp(*own)) {
+      const auto [wanted, sound] = Wanted(*attributes, job, true);
+      if (!sound && session_->upstream_exact()) {
+        session_->Fail(Internal("queue " + attributes->name + " has more to spare than it holds"));
+        return -1;
+      }
       const Dimensions fits =
           LessEqualWhereAsked(&wanted, &attributes->real_capability, &job.MinResources());
       if (fits.yes) continue;
@@ -172,6 +170,17 @@ class Capacity final : public Plugin,
       return -1;
     }
     return 1;
+  }
+
+  bool WouldAdmitAlone(const Job& job) override {
+    const Attributes* own = queues_.Find(*job.queue);
+    if (!ready_ || !own || (hierarchical_ && !own->children.empty()) || !job.queue->open())
+      return false;
+    const Resource& asked = job.MinResources();
+    return std::ranges::all_of(PathUp(*own), [&](const Attributes* queue) {
+      return FitsWhereAsked(Wanted(*queue, job, false).amount, queue->real_capability, asked) &&
+             WithinCeiling(Wanted(*queue, job, true).amount, queue->capability, asked);
+    });
   }
 
   void OnJobEnqueued(const Job& job) override {
@@ -196,6 +205,25 @@ class Capacity final : public Plugin,
   void OnDeallocate(Event& event) override { Change(event.task, false); }
 
  private:
+  // The queue, and those above it up to the root.
+  std::vector<const Attributes*> PathUp(const Attributes& own) {
+    std::vector<const Attributes*> path{&own};
+    for (auto above = own.ancestors.rbegin(); above != own.ancestors.rend(); ++above)
+      path.push_back(&queues_.at(*above));
+    return path;
+  }
+  // What the queue would hold with the job, and with all that it was let in for.
+  struct Wish {
+    Resource amount;
+    bool sound;  // false: the queue could give back more than it holds
+  };
+  static Wish Wanted(const Attributes& queue, const Job& job, bool with_inqueue) {
+    Resource wanted = job.MinResources();
+    wanted.Add(queue.allocated);
+    if (with_inqueue) wanted.Add(queue.inqueue);
+    const bool sound = wanted.Sub(queue.elastic);
+    return {std::move(wanted), sound};
+  }
   static bool LeavesGuarantee(const Resource& allocated, const Task& task,
                               const Attributes& queue) {
     Resource without = allocated;
@@ -244,8 +272,10 @@ class Capacity final : public Plugin,
     const auto apply = [&](Attributes& attributes) {
       if (added) {
         attributes.allocated.Add(task.req());
-      } else {
-        (void)attributes.allocated.Sub(task.req());
+      } else if (!attributes.allocated.Sub(task.req()) && session_->upstream_exact()) {
+        // A tree that does not hold together has not counted everybody, and upstream crashes.
+        session_->Fail(
+            Internal("queue " + std::string(attributes.name) + " gives back more than it holds"));
       }
     };
     apply(*own);

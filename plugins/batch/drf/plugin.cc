@@ -122,8 +122,9 @@ class Drf final : public Plugin,
     const auto apply = [&](Resource& resource) {
       if (added) {
         resource.Add(task.req());
-      } else {
-        (void)resource.Sub(task.req());
+      } else if (!resource.Sub(task.req()) && session_->upstream_exact()) {
+        // It was told twice that the task has gone, and upstream crashes.
+        session_->Fail(Internal("job " + task.job->id + " gives back more than it holds"));
       }
     };
     apply(own.allocated);

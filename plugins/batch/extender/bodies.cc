@@ -123,13 +123,14 @@ void Bodies::AppendTask(std::string& out, const Task& task) const {
   AppendTask(out, task, task, task.last_transaction);
 }
 
-// As the node was told of it.
+// As the node was told of it. Upstream's nodes do not learn that somebody had to go for it.
 void Bodies::AppendTaskOnNode(std::string& out, const Task& task) const {
   if (!task.node) return AppendTask(out, task);
   TransactionContext state = task;
   state.node_name = task.node->name;
   state.status = task.node_status;
-  state.eviction_occurred = task.node_eviction_occurred;
+  state.eviction_occurred = false;
+  state.job_allocated_hyper_node = {};
   AppendTask(out, task, state, task.node_last_transaction);
 }
 
@@ -330,9 +331,25 @@ std::string Bodies::Predicate(const Task& task, const NodeInfo& node) {
 std::string Bodies::Prioritize(const Task& task, std::span<NodeInfo* const> nodes) {
   std::string out = R"({"task":)";
   AppendTask(out, task);
+  if (compact_ && nodes.size() * 2 > session_.nodes().size()) {
+    out += R"(,"allNodesBut":[)";
+    AppendOthers(out, nodes);
+    return out + "]}";
+  }
   out += R"(,"nodes":)";
   AppendNodes(out, nodes);
   return out + '}';
+}
+
+// The names of all nodes of the session that are not among these.
+void Bodies::AppendOthers(std::string& out, std::span<NodeInfo* const> nodes) const {
+  std::vector<bool> meant(session_.nodes().size());
+  for (const NodeInfo* node : nodes) meant[node->index] = true;
+  for (const NodeInfo* node : session_.nodes()) {
+    if (meant[node->index]) continue;
+    if (out.back() != '[') out += ',';
+    AppendGoText(out, node->name);
+  }
 }
 
 std::string Bodies::Evict(const Task& evictor, std::span<Task* const> evictees) {

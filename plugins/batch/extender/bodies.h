@@ -55,6 +55,7 @@ class Bodies {
   void AppendTaskOnNode(std::string& out, const Task& task) const;
   void AppendNode(std::string& out, const NodeInfo& node) const;
   void AppendNodes(std::string& out, std::span<NodeInfo* const> nodes) const;
+  void AppendOthers(std::string& out, std::span<NodeInfo* const> nodes) const;
   void AppendJob(std::string& out, const Job& job) const;
   void AppendTasks(std::string& out, std::span<Task* const> tasks,
                    const std::unordered_map<const Task*, std::string>& texts) const;

@@ -1,7 +1,9 @@
 // Bodies: a job, in which every task stands four times.
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <utility>
 
 #include "plugins/batch/extender/bodies.h"
 #include "plugins/batch/extender/go_text.h"
@@ -48,25 +50,36 @@ void AppendTopologyMember(std::string& out, const std::optional<model::NetworkTo
 }
 
 // By status, as a text: 128 comes before 2.
-void AppendStatusIndex(std::string& out, std::span<Task* const> tasks, const TaskTexts& texts) {
-  std::map<std::string, std::vector<const Task*>> by_status;
-  for (const Task* task : tasks) {
-    by_status[std::to_string(static_cast<int>(task->status))].push_back(task);
+class StatusIndex {
+ public:
+  StatusIndex(std::span<Task* const> tasks, const TaskTexts& texts) {
+    for (const Task* task : tasks) Add(task->status, task->uid, texts.at(task));
   }
-  out += '{';
-  for (const auto& [status, those] : by_status) {
-    if (out.back() != '{') out += ',';
-    out += '"' + status + "\":{";
-    for (const Task* task : those) {
+  void Add(TaskStatus status, std::string_view uid, std::string_view text) {
+    by_status_[std::to_string(static_cast<int>(status))].emplace_back(uid, text);
+  }
+  void SortByUid() {
+    for (auto& [status, those] : by_status_) std::ranges::sort(those);
+  }
+  void AppendTo(std::string& out) const {
+    out += '{';
+    for (const auto& [status, those] : by_status_) {
       if (out.back() != '{') out += ',';
-      AppendGoText(out, task->uid);
-      out += ':';
-      out += texts.at(task);
+      out += '"' + status + "\":{";
+      for (const auto& [uid, text] : those) {
+        if (out.back() != '{') out += ',';
+        AppendGoText(out, uid);
+        out += ':';
+        out += text;
+      }
+      out += '}';
     }
     out += '}';
   }
-  out += '}';
-}
+
+ private:
+  std::map<std::string, std::vector<std::pair<std::string_view, std::string_view>>> by_status_;
+};
 
 void AppendCounts(std::string& out, std::string_view name, const auto& counts) {
   out += ",\"";
@@ -110,7 +123,14 @@ void Bodies::AppendSubJobs(std::string& out, const Job& job, const TaskTexts& te
     out += R"(,"Tasks":)";
     AppendTasks(out, sub_job->tasks, texts);
     out += R"(,"TaskStatusIndex":)";
-    AppendStatusIndex(out, sub_job->tasks, texts);
+    StatusIndex index(sub_job->tasks, texts);
+    std::deque<std::string> stale_texts;
+    for (const StaleTask& stale : sub_job->stale) {
+      AppendTask(stale_texts.emplace_back(), *stale.task, stale.was, stale.last_transaction);
+      index.Add(stale.was.status, stale.task->uid, stale_texts.back());
+    }
+    if (!stale_texts.empty()) index.SortByUid();
+    index.AppendTo(out);
     Named(out, "AllocatedHyperNode", sub_job->allocated_hyper_node);
     Named(out, "NominatedHyperNode", sub_job->nominated_hyper_node);
     AppendTopologyMember(out, sub_job->network_topology);
@@ -152,8 +172,9 @@ void Bodies::AppendJob(std::string& out, const Job& job) const {
     AppendGoText(out, task->uid);
     out += ":{}";
   }
-  out += R"(},"AllocatedHyperNode":"")";
-  AppendTopologyMember(out, job.group.spec.network_topology);
+  out += '}';
+  Named(out, "AllocatedHyperNode", job.allocated_hyper_node);
+  AppendTopologyMember(out, job.network_topology);
   AppendSubJobs(out, job, texts);
   out += R"(,"TaskToSubJob":{)";
   for (const Task* task : job.tasks) {
@@ -166,7 +187,7 @@ void Bodies::AppendJob(std::string& out, const Job& job) const {
   out += '}';
   AppendCounts(out, "MinSubJobs", job.min_sub_jobs);
   out += R"(,"TaskStatusIndex":)";
-  AppendStatusIndex(out, job.tasks, texts);
+  StatusIndex(job.tasks, texts).AppendTo(out);
   out += R"(,"Tasks":)";
   AppendTasks(out, job.tasks, texts);
   AppendCounts(out, "TaskMinAvailable", job.group.spec.min_task_member);

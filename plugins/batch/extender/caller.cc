@@ -1,6 +1,9 @@
 #include "plugins/batch/extender/caller.h"
 
+#include <algorithm>
+#include <array>
 #include <condition_variable>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <mutex>
@@ -23,6 +26,12 @@ std::string UrlText(const std::string& prefix, const std::string& verb) {
 // Go never goes to this machine by way of a proxy.
 bool IsThisMachine(std::string_view host) {
   return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
+}
+
+// By the environment, as libcurl reads it.
+bool HasProxy() {
+  return std::ranges::any_of(std::array{"http_proxy", "all_proxy", "ALL_PROXY"},
+                             [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 bool IsRedirect(int status) {
@@ -69,7 +78,8 @@ Caller::Caller(const Config& config, bool upstream_exact, const Clock& clock,
       breaker_(upstream_exact ? 0 : config.breaker_failures, config.breaker_pause) {}
 
 Result<std::shared_ptr<Caller>> Caller::Create(const Config& config, bool upstream_exact,
-                                               const Clock& clock, const ClientMaker& make) {
+                                               const Clock& clock, const ClientMaker& make,
+                                               const PipesMaker& make_pipes) {
   net::HttpClientOptions options{
       .ca_file = config.ca_file,
       .cert_file = config.cert_file,
@@ -86,8 +96,12 @@ Result<std::shared_ptr<Caller>> Caller::Create(const Config& config, bool upstre
   if (upstream_exact) options.user_agent = "Go-http-client/1.1";
   const auto url = ParseGoUrl(config.url_prefix);
   if (url.ok() && IsThisMachine(url->host())) options.proxy = "";
+  const bool direct = url.ok() && url->scheme == "http" && (options.proxy || !HasProxy());
   auto client = TRY(make(std::move(options)));
-  return std::shared_ptr<Caller>(new Caller(config, upstream_exact, clock, std::move(client)));
+  std::shared_ptr<Caller> caller(new Caller(config, upstream_exact, clock, std::move(client)));
+  if (direct && !upstream_exact && make_pipes)
+    caller->pipes_ = make_pipes({.connections = kCallsAtOnce, .max_body_bytes = kMaxAnswerBytes});
+  return caller;
 }
 
 Status Caller::ReadToken() {
@@ -109,22 +123,27 @@ std::string Caller::Name() const {
   return url.ok() ? url->scheme + "://" + std::string(url->host()) + url->target : prefix_;
 }
 
+Secret Caller::Token() const {
+  const std::lock_guard lock(token_mutex_);
+  return token_;
+}
+
+Status Caller::Unexpected(const std::string& verb, int status) const {
+  return FailedPrecondition("failed " + verb + " with extender at URL " + UrlText(prefix_, verb) +
+                            ", code " + std::to_string(status));
+}
+
 Result<Reply> Caller::Exchange(const std::string& verb, const std::string& body,
                                Deadline deadline) {
   const std::string text = UrlText(prefix_, verb);
   GoUrl url = TRY(ParseGoUrl(text));
-  const auto token = [this] {
-    const std::lock_guard lock(token_mutex_);
-    return token_;
-  };
-  net::HttpRequest request = MakeRequest(url, body, token());
+  net::HttpRequest request = MakeRequest(url, body, Token());
   for (int hop = 0;; ++hop) {
     net::HttpResponse response = TRY(client_->Send(request, deadline));
     if (response.status == 200) return Reply{std::move(response.body), response.cut};
     const std::string* location = response.Header("location");
     if (!IsRedirect(response.status) || !location || location->empty()) {
-      return FailedPrecondition("failed " + verb + " with extender at URL " + text + ", code " +
-                                std::to_string(response.status));
+      return Unexpected(verb, response.status);
     }
     if (hop == kMaxHops) return FailedPrecondition("stopped after 10 redirects");
     TRY(Follow(response, url, request));
@@ -142,11 +161,53 @@ Result<Reply> Caller::Post(const std::string& verb, const std::string& body) {
 
 std::vector<Result<Reply>> Caller::PostAll(const std::string& verb, size_t count,
                                            const std::function<std::string(size_t)>& body) {
-  std::vector<Result<Reply>> replies(count, Unavailable("not asked"));
-  if (count == 1) {
-    replies[0] = Post(verb, body(0));
-    return replies;
+  if (count == 1) return {Post(verb, body(0))};
+  std::vector<std::optional<Result<Reply>>> some(count);
+  if (!PostOverPipes(verb, body, some)) return PostOneByOne(verb, count, body);
+  std::vector<size_t> left;
+  for (size_t i = 0; i < count; ++i) {
+    if (!some[i]) left.push_back(i);
   }
+  std::vector<Result<Reply>> rest =
+      PostOneByOne(verb, left.size(), [&](size_t i) { return body(left[i]); });
+  for (size_t i = 0; i < left.size(); ++i) some[left[i]] = std::move(rest[i]);
+  std::vector<Result<Reply>> replies;
+  for (auto& reply : some) replies.push_back(*std::move(reply));
+  return replies;
+}
+
+// False: nobody is asked this way. An extender that has failed is asked one call at a time until it
+// answers again.
+bool Caller::PostOverPipes(const std::string& verb, const std::function<std::string(size_t)>& body,
+                           std::vector<std::optional<Result<Reply>>>& replies) {
+  if (!pipes_ || breaker_.state() != Breaker::State::kClosed) return false;
+  const auto url = net::ParseUrl(UrlText(prefix_, verb));
+  if (!url.ok()) return false;
+  static const std::vector<std::pair<std::string, std::string>> kHeaders{
+      {"Content-Type", "application/json"}};
+  const Secret token = Token();
+  auto answers =
+      pipes_->Ask({.url = *url, .headers = kHeaders, .bearer_token = token, .timeout = timeout_},
+                  replies.size(), body);
+  for (size_t i = 0; i < replies.size(); ++i) {
+    if (!answers[i]) continue;
+    Result<net::HttpResponse>& answer = *answers[i];
+    if (!answer.ok()) {
+      replies[i] = answer.status();
+    } else if (answer->status == 200) {
+      replies[i] = Reply{std::move(answer->body), false};
+    } else {
+      replies[i] = Unexpected(verb, answer->status);
+    }
+    breaker_.Note(replies[i]->ok() ? Status::Ok() : replies[i]->status(), clock_.Now());
+  }
+  return true;
+}
+
+std::vector<Result<Reply>> Caller::PostOneByOne(const std::string& verb, size_t count,
+                                                const std::function<std::string(size_t)>& body) {
+  std::vector<Result<Reply>> replies(count, Unavailable("not asked"));
+  if (count == 0) return replies;
   if (!pool_) pool_ = std::make_unique<Pool>(kCallsAtOnce, kQueuedCalls);
   std::mutex mutex;
   std::condition_variable changed;

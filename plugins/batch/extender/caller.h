@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "net/http_client.h"
+#include "net/http_pipes.h"
 #include "plugins/batch/extender/breaker.h"
 #include "plugins/batch/extender/config.h"
 #include "plugins/batch/extender/go_url.h"
@@ -32,6 +34,8 @@ inline constexpr size_t kCallsAtOnce = 16;
 // Makes the client that an extender is reached with.
 using ClientMaker =
     std::function<Result<std::unique_ptr<net::HttpClient>>(net::HttpClientOptions options)>;
+// Null: what many questions at once go over. None is made for tests that count requests.
+using PipesMaker = std::function<std::unique_ptr<net::HttpPipes>(net::HttpPipesOptions options)>;
 
 struct Reply {
   std::string body;
@@ -41,12 +45,15 @@ struct Reply {
 class Caller {
  public:
   static Result<std::shared_ptr<Caller>> Create(const Config& config, bool upstream_exact,
-                                                const Clock& clock, const ClientMaker& make);
+                                                const Clock& clock, const ClientMaker& make,
+                                                const PipesMaker& make_pipes = nullptr);
 
   // An answer with status 200, or why there is none.
   Result<Reply> Post(const std::string& verb, const std::string& body);
-  // Several at once, at most kCallsAtOnce of them under way; answers in the order of the bodies.
-  // Bodies are made one after the other, each when its turn has come.
+  // Questions that change nothing, several at once; answers in the order of the bodies. Bodies are
+  // made one after the other, each when its turn has come. Over plain HTTP, and not under
+  // upstream_exact, a connection takes several before the first is answered, and one whose
+  // connection died is asked again; else at most kCallsAtOnce are under way.
   std::vector<Result<Reply>> PostAll(const std::string& verb, size_t count,
                                      const std::function<std::string(size_t)>& body);
 
@@ -61,6 +68,12 @@ class Caller {
   Caller(const Config& config, bool upstream_exact, const Clock& clock,
          std::unique_ptr<net::HttpClient> client);
   Result<Reply> Exchange(const std::string& verb, const std::string& body, Deadline deadline);
+  bool PostOverPipes(const std::string& verb, const std::function<std::string(size_t)>& body,
+                     std::vector<std::optional<Result<Reply>>>& replies);
+  std::vector<Result<Reply>> PostOneByOne(const std::string& verb, size_t count,
+                                          const std::function<std::string(size_t)>& body);
+  Status Unexpected(const std::string& verb, int status) const;
+  Secret Token() const;
 
   const std::string prefix_;
   const Duration timeout_;
@@ -70,7 +83,8 @@ class Caller {
   mutable std::mutex token_mutex_;  // bindings go on while the next session reads it anew
   Secret token_;
   Breaker breaker_;
-  std::unique_ptr<Pool> pool_;  // made when several calls are to go out at once
+  std::unique_ptr<Pool> pool_;             // made when several calls are to go out at once
+  std::unique_ptr<net::HttpPipes> pipes_;  // null: not to this extender
 };
 
 }  // namespace coppice::batch::extender

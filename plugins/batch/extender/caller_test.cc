@@ -8,6 +8,9 @@
 
 #include "base/fake_clock.h"
 #include "net/fake_http_client.h"
+#include "net/http_server.h"
+#include "test/support/must.h"
+#include "test/support/test_certificates.h"
 
 namespace coppice::batch::extender {
 namespace {
@@ -111,6 +114,71 @@ TEST_F(CallerTest, FailuresInARowEndTheAskingForAWhile) {
   clock.Advance(std::chrono::seconds(5));
   EXPECT_THAT(caller->Post("v", "").status().message(), HasSubstr("connection refused"));
   EXPECT_EQ(client->requests().size(), 4u);
+}
+
+// A real server that wants to know who asks, and the real client.
+class CallerTlsTest : public testing::Test {
+ protected:
+  CallerTlsTest() {
+    test::WriteMutualTls(authority, dir);
+    server = test::MustValue(net::HttpServer::Create(
+        {.max_body_bytes = 1'000,
+         .tls_cert_file = dir.At("server.crt"),
+         .tls_key_file = dir.At("server.key"),
+         .tls_client_ca_file = dir.At("ca.crt")},
+        [](const net::ServerRequest& request) {
+          const std::string* token = request.Header("authorization");
+          return net::ServerResponse{.body = request.body + (token ? " " + *token : "")};
+        }));
+  }
+  Result<Reply> Ask(Config config) {
+    config.url_prefix = "https://localhost:" + std::to_string(server->port());
+    config.timeout = std::chrono::seconds(10);
+    static const SystemClock kClock;
+    const auto caller = TRY(Caller::Create(
+        config, false, kClock,
+        [](net::HttpClientOptions options) {
+          return net::MakeHttpClient(std::move(options), kClock);
+        },
+        net::MakeHttpPipes));
+    TRY(caller->ReadToken());
+    // Several at once, too: TLS is nothing for the short way.
+    auto replies = caller->PostAll("verb", 3, [](size_t i) { return std::to_string(i); });
+    if (replies[0].ok()) {
+      EXPECT_EQ(replies[2]->body.substr(0, 1), "2");
+    }
+    return caller->Post("verb", "question");
+  }
+
+  const test::TestAuthority authority;
+  const test::TempDirectory dir;
+  std::unique_ptr<net::HttpServer> server;
+};
+
+TEST_F(CallerTlsTest, WhoIsKnownAndTrustsTheServerIsAnswered) {
+  const auto reply = Ask({.ca_file = dir.At("ca.crt"),
+                          .cert_file = dir.At("client.crt"),
+                          .key_file = dir.At("client.key"),
+                          .token_file = dir.Write("token", "word\n")});
+  ASSERT_TRUE(reply.ok()) << reply.status().message();
+  EXPECT_EQ(reply->body, "question Bearer word");
+}
+
+TEST_F(CallerTlsTest, WhoShowsNothingOrAStrangersPapersIsNot) {
+  EXPECT_FALSE(Ask({.ca_file = dir.At("ca.crt")}).ok());
+  const test::PemPair stranger = test::TestAuthority("another").Issue("client", {});
+  EXPECT_FALSE(Ask({.ca_file = dir.At("ca.crt"),
+                    .cert_file = dir.Write("stranger.crt", stranger.cert),
+                    .key_file = dir.Write("stranger.key", stranger.key)})
+                   .ok());
+}
+
+TEST_F(CallerTlsTest, AServerThatNobodyVouchesForIsNotAsked) {
+  const test::TestAuthority another("another");
+  EXPECT_FALSE(Ask({.ca_file = dir.Write("another.crt", another.pem()),
+                    .cert_file = dir.At("client.crt"),
+                    .key_file = dir.At("client.key")})
+                   .ok());
 }
 
 TEST_F(CallerTest, ATokenFileThatIsNotThereIsSaid) {

@@ -182,27 +182,53 @@ Fit Extender::Judge(const Result<Reply>& reply) const {
 Fit Extender::CheckNode(const Task& task, const NodeInfo& node) {
   if (!Interests(task)) return nullptr;
   if (collecting_) {
-    collected_.push_back(const_cast<NodeInfo*>(&node));
+    // Named twice, it is asked twice, but not again about a node that it has just refused: the
+    // second time it is asked when the first answer is known.
+    if (collected_.empty() || collected_.back() != &node) {
+      collected_.push_back(const_cast<NodeInfo*>(&node));
+    }
     return nullptr;
   }
-  if (const auto found = fetched_.find(&node); collected_for_ == &task && found != fetched_.end()) {
-    const Asked asked = std::move(found->second);
-    fetched_.erase(found);  // is asked once for each time that it was noted
-    if (asked.node_version == node.version) return asked.fit;
+  if (collected_for_ == &task) {
+    const Asked* asked = TakeNoted(node);
+    if (asked && asked->node_version == node.version) return asked->fit;
   }
   if (!config_.Has(Verb::kBatchPredicate)) {
     return Judge(Ask(Verb::kPredicate, bodies_->Predicate(task, node)));
   }
   collected_for_ = &task;
   collected_ = {const_cast<NodeInfo*>(&node)};
+  ForgetNoted();
   FetchInOneCall();
-  const Fit fit = fetched_.find(&node)->second.fit;
-  fetched_.clear();
+  const Fit fit = fetched_.front().fit;
+  ForgetNoted();
   return fit;
 }
 
-bool Extender::Collect(const Task& task) {
+void Extender::ForgetNoted() {
+  for (const Asked& asked : fetched_) first_fetched_[asked.node->index] = 0;
   fetched_.clear();
+}
+
+void Extender::Note(const NodeInfo* node, Fit fit) {
+  const auto here = static_cast<uint32_t>(fetched_.size());
+  fetched_.push_back({.node = node, .node_version = node->version, .fit = std::move(fit)});
+  if (first_fetched_.size() <= node->index) first_fetched_.resize(node->index + 1);
+  uint32_t* place = &first_fetched_[node->index];
+  while (*place != 0) place = &fetched_[*place - 1].next;
+  *place = here + 1;
+}
+
+// A node is asked about once for each time that it was noted.
+const Extender::Asked* Extender::TakeNoted(const NodeInfo& node) {
+  if (node.index >= first_fetched_.size() || first_fetched_[node.index] == 0) return nullptr;
+  const Asked& asked = fetched_[first_fetched_[node.index] - 1];
+  first_fetched_[node.index] = asked.next;
+  return &asked;
+}
+
+bool Extender::Collect(const Task& task) {
+  ForgetNoted();
   collected_.clear();
   collecting_ = Interests(task);
   collected_for_ = &task;
@@ -226,7 +252,7 @@ void Extender::FetchOneByOne() {
       config_.verb(Verb::kPredicate), collected_.size(),
       [&](size_t i) { return bodies_->Predicate(*collected_for_, *collected_[i]); });
   for (size_t i = 0; i < collected_.size(); ++i) {
-    fetched_.insert({collected_[i], {collected_[i]->version, Judge(replies[i])}});
+    Note(collected_[i], Judge(replies[i]));
   }
 }
 
@@ -239,9 +265,11 @@ void Extender::FetchInOneCall() {
   const Fit failed = why.ok() ? nullptr : Failed(why);
   for (NodeInfo* node : collected_) {
     Fit fit = failed;
-    const auto own = answer.value.nodes.find(std::string(node->name));
-    if (why.ok() && own != answer.value.nodes.end()) fit = Refused(own->second);
-    fetched_.insert({node, {node->version, std::move(fit)}});
+    if (why.ok() && !answer.value.nodes.empty()) {
+      const auto own = answer.value.nodes.find(std::string(node->name));
+      if (own != answer.value.nodes.end()) fit = Refused(own->second);
+    }
+    Note(node, std::move(fit));
   }
 }
 

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -101,14 +100,20 @@ class Extender final : public Plugin,
 
   // Of the nodes of one search: first who is to be asked about, then the answers.
   struct Asked {
-    uint64_t node_version;
+    const NodeInfo* node = nullptr;
+    uint64_t node_version = 0;
     Fit fit;
+    uint32_t next = 0;  // of the same node, +1; 0: none
   };
+  void Note(const NodeInfo* node, Fit fit);
+  const Asked* TakeNoted(const NodeInfo& node);
+  void ForgetNoted();
   bool collecting_ = false;
   const Task* collected_for_ = nullptr;
   std::vector<NodeInfo*> collected_;
-  std::multimap<const NodeInfo*, Asked> fetched_;
-  std::deque<Task> strangers_;  // victims that nobody has asked about
+  std::vector<Asked> fetched_;
+  std::vector<uint32_t> first_fetched_;  // by node: where in fetched_, +1; 0: not there any more
+  std::deque<Task> strangers_;           // victims that nobody has asked about
   std::set<std::string> stranger_uids_;
 };
 

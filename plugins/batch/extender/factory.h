@@ -1,4 +1,4 @@
-// How the plug-in is made, with the two things that tests bring themselves.
+// How the plug-in is made, with the things that tests bring themselves.
 
 #pragma once
 
@@ -8,6 +8,7 @@
 
 namespace coppice::batch::extender {
 
-PluginFactory MakeFactory(const Clock& clock, ClientMaker make);
+// Without pipes every question has a connection of its own while it is under way.
+PluginFactory MakeFactory(const Clock& clock, ClientMaker make, PipesMaker make_pipes = nullptr);
 
 }  // namespace coppice::batch::extender

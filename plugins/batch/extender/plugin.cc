@@ -27,7 +27,8 @@ std::string Fingerprint(const Config& config, bool upstream_exact) {
 // Idle lines. One that is in use is not here, so two sessions at once never share one.
 class Lines {
  public:
-  Lines(const Clock& clock, ClientMaker make) : clock_(clock), make_(std::move(make)) {}
+  Lines(const Clock& clock, ClientMaker make, PipesMaker make_pipes)
+      : clock_(clock), make_(std::move(make)), make_pipes_(std::move(make_pipes)) {}
 
   Result<std::unique_ptr<Line>> Take(const std::string& key, const Config& config, bool exact) {
     {
@@ -39,7 +40,7 @@ class Lines {
       }
     }
     auto line = std::make_unique<Line>();
-    line->caller = TRY(Caller::Create(config, exact, clock_, make_));
+    line->caller = TRY(Caller::Create(config, exact, clock_, make_, make_pipes_));
     return line;
   }
   void Return(const std::string& key, std::unique_ptr<Line> line) {
@@ -52,14 +53,15 @@ class Lines {
   static constexpr size_t kMostIdle = 64;
   const Clock& clock_;
   ClientMaker make_;
+  PipesMaker make_pipes_;
   std::mutex mutex_;
   std::multimap<std::string, std::unique_ptr<Line>> idle_;
 };
 
 }  // namespace
 
-PluginFactory MakeFactory(const Clock& clock, ClientMaker make) {
-  auto lines = std::make_shared<Lines>(clock, std::move(make));
+PluginFactory MakeFactory(const Clock& clock, ClientMaker make, PipesMaker make_pipes) {
+  auto lines = std::make_shared<Lines>(clock, std::move(make), std::move(make_pipes));
   return [lines](const PluginContext& context) -> Result<std::unique_ptr<Plugin>> {
     const bool exact = context.options.upstream_exact;
     Config config = TRY(ReadConfig(context.arguments, "extender.", exact));
@@ -73,9 +75,12 @@ PluginFactory MakeFactory(const Clock& clock, ClientMaker make) {
 
 void Register(PluginRegistry& registry) {
   static const SystemClock kClock;
-  registry.Add("extender", MakeFactory(kClock, [](net::HttpClientOptions options) {
-                 return net::MakeHttpClient(std::move(options), kClock);
-               }));
+  registry.Add("extender", MakeFactory(
+                               kClock,
+                               [](net::HttpClientOptions options) {
+                                 return net::MakeHttpClient(std::move(options), kClock);
+                               },
+                               net::MakeHttpPipes));
 }
 
 }  // namespace coppice::batch::extender

@@ -204,6 +204,15 @@ TEST_F(ExtenderTest, CompactBodiesNameWhatTheOpeningHasShown) {
   EXPECT_THAT(server.BodyOf("/p"), testing::AnyOf(task + R"("n1"}})", task + R"("n2"}})"));
 }
 
+TEST_F(ExtenderTest, InCompactBodiesMostNodesAreMeantByNamingTheOthers) {
+  server.answers["b"] = R"({"nodeStatus":{"n1":{"status":"no","code":2}}})";
+  EXPECT_EQ(BoundTo(Run(Conf({"batchPredicateVerb: b", "compact: true"}))), "n2");
+  EXPECT_THAT(server.BodyOf("/b"), HasSubstr(R"(,"allNodesBut":[]})"));
+  server.answers["c"] = R"({"nodeScore":{"n1":9}})";
+  EXPECT_EQ(BoundTo(Run(Conf({"prioritizeVerb: c", "compact: true"}))), "n1");
+  EXPECT_THAT(server.BodyOf("/c"), HasSubstr(R"(,"allNodesBut":[]})"));
+}
+
 TEST_F(ExtenderTest, ExtendersOfTheListAreAskedBehindAllTiers) {
   server.answers["a"] = R"({"nodeScore":{"n2":5}})";
   server.answers["b"] = R"({"nodeScore":{"n1":3}})";

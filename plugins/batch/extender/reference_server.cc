@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/strings.h"
@@ -23,6 +24,7 @@ struct Question {
   std::string uid;
   std::optional<AskedNode> node;
   std::optional<std::vector<AskedNode>> nodes;
+  std::optional<std::set<std::string, std::less<>>> all_but;  // of those that an opening has shown
 };
 
 namespace {
@@ -84,6 +86,18 @@ bool ReadNodes(wire::JsonCursor& in, std::vector<AskedNode>& nodes) {
   return !in.failed();
 }
 
+bool ReadNames(wire::JsonCursor& in, std::set<std::string, std::less<>>& names) {
+  if (in.Peek() != '[') return in.Skip();
+  bool first = true;
+  std::string name;
+  if (!in.Open('[')) return false;
+  while (in.Next(']', first)) {
+    if (!ReadTextInto(in, name)) return false;
+    names.insert(name);
+  }
+  return !in.failed();
+}
+
 Result<Question> ReadQuestion(std::string_view body) {
   wire::JsonCursor in(body);
   Question question;
@@ -91,6 +105,7 @@ Result<Question> ReadQuestion(std::string_view body) {
     if (GoesInto(key, "task")) return ReadTask(in, question);
     if (GoesInto(key, "node")) return ReadNode(in, question.node.emplace());
     if (GoesInto(key, "nodes")) return ReadNodes(in, question.nodes.emplace());
+    if (GoesInto(key, "allNodesBut")) return ReadNames(in, question.all_but.emplace());
     return in.Skip();
   });
   if (!read) return InvalidArgument("the question is not JSON: " + in.problem());
@@ -173,17 +188,25 @@ net::ServerResponse ReferenceServer::AnswerPredicate(const Question& question) c
 }
 
 net::ServerResponse ReferenceServer::AnswerOfNodes(const Question& question, bool scores) const {
-  if (!question.has_task || !question.nodes || question.nodes->empty())
-    return BadRequest("task and nodes are needed");
+  const bool names_nodes = question.all_but || (question.nodes && !question.nodes->empty());
+  if (!question.has_task || !names_nodes) return BadRequest("task and nodes are needed");
   const bool best_effort = IsBestEffort(question);
   std::string out = scores ? R"({"nodeScore":{)" : R"({"nodeStatus":{)";
-  for (const AskedNode& node : *question.nodes) {
-    const bool keeps_off = best_effort && TasksOn(node) > (scores ? kUnpleasant : kCrowded);
-    if (!scores && !keeps_off) continue;
+  const auto judge = [&](std::string_view name, size_t tasks) {
+    const bool keeps_off = best_effort && tasks > (scores ? kUnpleasant : kCrowded);
+    if (!scores && !keeps_off) return;
     if (out.back() != '{') out += ',';
-    AppendGoText(out, node.name);
+    AppendGoText(out, name);
     out += ':';
     out += !scores ? kTooMany : keeps_off ? "0" : "1";
+  };
+  if (!question.all_but) {
+    for (const AskedNode& node : *question.nodes) judge(node.name, TasksOn(node));
+  } else if (scores || best_effort) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, tasks] : nodes_) {
+      if (!question.all_but->contains(name)) judge(name, tasks);
+    }
   }
   return JsonReply(out + R"(},"errorMessage":""})");
 }

@@ -109,6 +109,20 @@ TEST(ReferenceServerTest, KnowsFromTheOpeningWhatACompactBodyOnlyNames) {
   EXPECT_FALSE(refused());
 }
 
+TEST(ReferenceServerTest, AllNodesButTheNamedAreThoseOfTheOpening) {
+  ReferenceServer server;
+  Ask(server, "onSessionOpen",
+      R"({"Jobs":{"j":{"Tasks":{"u":{"BestEffort":true}}}},"Nodes":{"a":)" + NodeWith(11) +
+          R"(,"b":)" + NodeWith(11) + R"(,"c":)" + NodeWith(1) + "}}");
+  const std::string question = R"({"task":{"UID":"u"},"allNodesBut":["b"]})";
+  EXPECT_EQ(Ask(server, "batchPredicate", question).body,
+            R"({"nodeStatus":{"a":{"status":"too many tasks on the node","code":2}},)"
+            R"("errorMessage":""})");
+  EXPECT_EQ(Ask(server, "prioritize", question).body,
+            R"({"nodeScore":{"a":0,"c":1},"errorMessage":""})");
+  EXPECT_EQ(Ask(server, "prioritize", R"({"task":{"UID":"u"}})").status, 400);
+}
+
 TEST(ReferenceServerTest, AsksForEverythingIfItHasNotHeardOfTheBase) {
   const auto answer = Ask("onSessionOpen", R"({"Session":"2","Base":"1"})");
   EXPECT_EQ(answer.status, 200);

@@ -152,7 +152,8 @@ class NodeOrderPlugin final : public Plugin, public NodeOrder, public BatchNodeO
                       std::span<double> scores) {
     const KubeView& view = session_->view();
     const cluster::ResourceColumns& columns = view.snapshot().resources();
-    const model::NonZeroRequests& scoring = view.ScoringOf(task);
+    const model::NonZeroRequests& scoring =
+        session_->upstream_exact() ? task.IncomingScoring() : view.ScoringOf(task);
     const model::PodRequests& asked = view.snapshot().spec(task.pod_index).requests;
     const int64_t gpus = asked.Extended(kGpu);
     const bool balances =

@@ -50,6 +50,10 @@ class Overcommit final : public Plugin, public JobEnqueueable, public JobEnqueue
     return -1;
   }
 
+  bool WouldAdmitAlone(const Job& job) override {
+    return FitsWhereAsked(job.MinResources(), idle_, job.MinResources());
+  }
+
   void OnJobEnqueued(const Job& job) override {
     if (job.HasMinResources()) inqueue_.Add(job.WithoutGated(job.MinResources()));
   }

@@ -4,15 +4,11 @@
 
 #include "batch/plugin.h"
 #include "batch/session.h"
+#include "drain/budget_index.h"
 #include "model/selector.h"
 
 namespace coppice::batch::pdb {
 namespace {
-
-struct Budget {
-  const model::PodDisruptionBudget* object;
-  model::Selector selector;
-};
 
 class Pdb final : public Plugin, public Preemptable, public Reclaimable, public VictimTasks {
  public:
@@ -23,7 +19,8 @@ class Pdb final : public Plugin, public Preemptable, public Reclaimable, public 
       if (!selector.ok()) continue;
       // Upstream lets an empty selector protect nobody, where the API means everybody.
       if (selector->empty() && upstream_exact_) continue;
-      budgets_.push_back({&object, *selector});
+      index_.Add(object.metadata.namespace_, *selector);
+      budgets_.push_back(&object);
     }
     slots.preemptable = this;
     slots.reclaimable = this;
@@ -40,9 +37,8 @@ class Pdb final : public Plugin, public Preemptable, public Reclaimable, public 
 
   std::vector<Task*> TasksToMove(std::span<Task* const> tasks) override {
     std::vector<int32_t> allowed;
-    for (const Budget& budget : budgets_) {
-      allowed.push_back(budget.object->status.disruptions_allowed);
-    }
+    for (const model::PodDisruptionBudget* budget : budgets_)
+      allowed.push_back(budget->status.disruptions_allowed);
     std::vector<Task*> movable;
     for (Task* task : tasks) {
       // Upstream drops pods without labels: no budget can mean them, and still they are protected.
@@ -55,20 +51,16 @@ class Pdb final : public Plugin, public Preemptable, public Reclaimable, public 
  private:
   bool TakeFrom(std::vector<int32_t>& allowed, const Task& task) const {
     bool within = true;
-    for (size_t i = 0; i < budgets_.size(); ++i) {
-      const model::PodDisruptionBudget& object = *budgets_[i].object;
-      if (object.metadata.namespace_ != task.namespace_ ||
-          !budgets_[i].selector.Matches(task.pod->metadata.labels) ||
-          object.status.disrupted_pods.contains(task.name)) {
-        continue;
-      }
-      within &= --allowed[i] >= 0;
-    }
+    index_.ForEach(task.pod->metadata, [&](size_t budget) {
+      if (!budgets_[budget]->status.disrupted_pods.contains(task.name))
+        within &= --allowed[budget] >= 0;
+    });
     return within;
   }
 
   bool upstream_exact_ = false;
-  std::vector<Budget> budgets_;
+  drain::BudgetIndex index_;
+  std::vector<const model::PodDisruptionBudget*> budgets_;  // by their numbers there
 };
 
 }  // namespace

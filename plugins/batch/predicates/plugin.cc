@@ -56,7 +56,11 @@ int CodeOf(model::VerdictCode code) {
   return kFitError;
 }
 
-class Predicates final : public Plugin, public PrePredicate, public Predicate, public EventHandler {
+class Predicates final : public Plugin,
+                         public PrePredicate,
+                         public Predicate,
+                         public BatchNodeOrder,
+                         public EventHandler {
  public:
   explicit Predicates(const PluginContext& context) : filters_registry_(context.filters) {
     for (const FilterLine& line : kFilters) {
@@ -81,6 +85,7 @@ class Predicates final : public Plugin, public PrePredicate, public Predicate, p
     }
     slots.pre_predicate = this;
     slots.predicate = this;
+    if (session.upstream_exact()) slots.batch_node_order = this;
     session.AddEventHandler(*this);
     return Status::Ok();
   }
@@ -148,6 +153,15 @@ class Predicates final : public Plugin, public PrePredicate, public Predicate, p
     return Scope::kOwnNode;
   }
 
+  // Upstream scores by claims, too. Without any that is nothing, but for a task that was never
+  // prepared, because the predicates are switched off, it fails, and all scoring with it.
+  Status ScoreNodes(const Task& task, std::span<NodeInfo* const> nodes,
+                    std::span<double>) override {
+    if (nodes.empty() || StateOf(task).is_prepared) return Status::Ok();
+    return NotFound("calculate DynamicResources priority failed not found");
+  }
+  Scope BatchNodeOrderScope(const Task&) const override { return Scope::kShapes; }
+
   // Only in upstream_exact: otherwise the session follows its placements by itself.
   void OnAllocate(Event& event) override {
     const NodeInfo* node = session_->FindNode(event.task.node_name);
@@ -158,7 +172,12 @@ class Predicates final : public Plugin, public PrePredicate, public Predicate, p
       event.error = "not found";
       return;
     }
-    session_->view().Place(event.task, *node);
+    KubeView& view = session_->view();
+    if (view.IsPlaced(event.task)) {
+      view.PlaceAgain(event.task, *node);
+    } else {
+      view.Place(event.task, *node);
+    }
   }
   void OnDeallocate(Event& event) override {
     const NodeInfo* node = session_->FindNode(event.task.node_name);

@@ -24,6 +24,7 @@ struct Attributes {
   Resource elastic;
   Resource inqueue;
   Resource guarantee;
+  Resource capability;  // as the queue says
   Resource real_capability;
 };
 
@@ -105,15 +106,25 @@ class Proportion final : public Plugin,
     if (!job.queue->open()) return -1;
     if (!job.HasMinResources()) return 1;
     const Attributes& own = *Of(*job.queue);
-    Resource wanted = job.MinResources();
-    wanted.Add(own.allocated).Add(own.inqueue);
-    (void)wanted.Sub(own.elastic);
+    const auto [wanted, sound] = Wanted(own, job, true);
+    if (!sound && session_->upstream_exact()) {
+      session_->Fail(Internal("queue " + job.queue->name + " has more to spare than it holds"));
+      return -1;
+    }
     const Dimensions fits = LessEqualWhereAsked(&wanted, &own.real_capability, &job.MinResources());
     if (fits.yes) return 1;
     session_->RecordGroupEvent(
         job, "Normal", "Unschedulable",
         NamedResources("queue resource quota insufficient", "insufficient", fits.names));
     return -1;
+  }
+
+  bool WouldAdmitAlone(const Job& job) override {
+    const Attributes& own = *Of(*job.queue);
+    const Resource& asked = job.MinResources();
+    return job.queue->open() &&
+           FitsWhereAsked(Wanted(own, job, false).amount, own.real_capability, asked) &&
+           WithinCeiling(Wanted(own, job, true).amount, own.capability, asked);
   }
 
   void OnJobEnqueued(const Job& job) override {
@@ -135,6 +146,19 @@ class Proportion final : public Plugin,
   void OnDeallocate(Event& event) override { Change(event.task, false); }
 
  private:
+  // What the queue would hold with the job, and with all that it was let in for.
+  struct Wish {
+    Resource amount;
+    bool sound;  // false: the queue could give back more than it holds
+  };
+  static Wish Wanted(const Attributes& own, const Job& job, bool with_inqueue) {
+    Resource wanted = job.MinResources();
+    wanted.Add(own.allocated);
+    if (with_inqueue) wanted.Add(own.inqueue);
+    const bool sound = wanted.Sub(own.elastic);
+    return {std::move(wanted), sound};
+  }
+
   Attributes* Of(const QueueInfo& queue) {
     auto& own = queues_[queue.index];
     return own ? &*own : nullptr;
@@ -155,6 +179,7 @@ class Proportion final : public Plugin,
       if (capability.cpu <= 0) capability.cpu = kUnlimited;
       if (capability.memory <= 0) capability.memory = kUnlimited;
       own.real_capability.CapBy(capability, Missing::kInfinity);
+      own.capability = std::move(capability);
     }
     return own;
   }
@@ -226,8 +251,9 @@ class Proportion final : public Plugin,
     if (!own) return;
     if (added) {
       own->allocated.Add(task.req());
-    } else {
-      (void)own->allocated.Sub(task.req());
+    } else if (!own->allocated.Sub(task.req()) && session_->upstream_exact()) {
+      // It was told twice that the task has gone, and upstream crashes.
+      session_->Fail(Internal("queue " + task.job->queue->name + " gives back more than it holds"));
     }
     UpdateShare(*own);
   }

@@ -53,12 +53,12 @@ class ResourceQuotas final : public Plugin, public JobEnqueueable, public JobEnq
 
   void OnJobEnqueued(const Job& job) override {
     if (!job.HasMinResources() || !session_->namespaces().contains(job.namespace_)) return;
-    AddTo(admitted_[job.namespace_], job.group.spec.min_resources);
+    AddTo(admitted_[job.namespace_], *job.group.spec.min_resources);
   }
 
  private:
   bool HasRoom(const Job& job, const model::ResourceQuotaStatus& quota) {
-    const model::ResourceList asked = Masked(job.group.spec.min_resources, quota.hard);
+    const model::ResourceList asked = Masked(*job.group.spec.min_resources, quota.hard);
     model::ResourceList used = quota.used;
     if (const auto more = admitted_.find(job.namespace_); more != admitted_.end()) {
       AddTo(used, more->second);

@@ -40,6 +40,18 @@ TEST(TdmWindowTest, WhatIsNoWindowIsRefused) {
     EXPECT_FALSE(ParseUtcOffset(text).ok()) << text;
 }
 
+TEST(TdmWindowTest, WhatIsWrongIsSaidInUpstreamsWords) {
+  const auto wrong = [](const char* text) { return Window::Parse(text).status().message(); };
+  EXPECT_EQ(wrong("x"), "revocable zone x format error");
+  EXPECT_EQ(wrong("1:00-2:00-3:00"), "revocable zone 1:00-2:00-3:00 format error");
+  EXPECT_EQ(wrong("a-1:00"), R"(parsing time "a" as "15:04": cannot parse "a" as "15")");
+  EXPECT_EQ(wrong("1:00-2"), R"(parsing time "2" as "15:04": cannot parse "" as ":")");
+  EXPECT_EQ(wrong("1:0-2:00"), R"(parsing time "1:0" as "15:04": cannot parse "0" as "04")");
+  EXPECT_EQ(wrong("25:00-26:00"), R"(parsing time "25:00": hour out of range)");
+  EXPECT_EQ(wrong("1:60-2:00"), R"(parsing time "1:60": minute out of range)");
+  EXPECT_EQ(wrong("1:000-2:00"), R"(parsing time "1:000": extra text: "0")");
+}
+
 BatchPluginUnderTest Under(const char* window) {
   BatchPluginUnderTest test{.name = "tdm",
                             .add = [](auto& plugins, auto&) { batch::tdm::Register(plugins); }};

@@ -1,5 +1,9 @@
 #include "plugins/batch/tdm/windows.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
 #include <string>
 
 #include "base/strings.h"
@@ -11,25 +15,44 @@ constexpr Duration kDay = std::chrono::hours(24);
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// One or two digits up to `most`.
-std::optional<int> Number(std::string_view text, size_t least_digits, int most) {
-  int value = 0;
-  if (text.size() < least_digits || text.size() > 2) return std::nullopt;
-  for (const char c : text) {
-    if (!IsDigit(c)) return std::nullopt;
-    value = value * 10 + (c - '0');
+// Takes one or two digits off the front.
+std::optional<int> TakeNumber(std::string_view& text, bool two) {
+  if (text.empty() || !IsDigit(text[0])) return std::nullopt;
+  if (text.size() < 2 || !IsDigit(text[1])) {
+    if (two) return std::nullopt;
+    const int value = text[0] - '0';
+    text.remove_prefix(1);
+    return value;
   }
-  return value <= most ? std::optional(value) : std::nullopt;
+  const int value = (text[0] - '0') * 10 + (text[1] - '0');
+  text.remove_prefix(2);
+  return value;
 }
 
-// As Go reads "15:04": the hour may have one digit, the minute has two.
-std::optional<Duration> TimeOfDay(std::string_view text) {
-  const size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  const auto hour = Number(text.substr(0, colon), 1, 23);
-  const auto minute = Number(text.substr(colon + 1), 2, 59);
-  if (!hour || !minute) return std::nullopt;
-  return std::chrono::hours(*hour) + std::chrono::minutes(*minute);
+// As Go reads "15:04", and with its words if it cannot, for they end up in the events of pods: the
+// hour may have one digit, the minute has two.
+Result<Duration> TimeOfDay(std::string_view text) {
+  const auto cannot = [&](std::string_view rest, std::string_view what) {
+    return InvalidArgument(fmt::format(
+        "parsing time \"{}\" as \"15:04\": cannot parse \"{}\" as \"{}\"", text, rest, what));
+  };
+  const auto out_of_range = [&](std::string_view what) {
+    return InvalidArgument(fmt::format("parsing time \"{}\": {} out of range", text, what));
+  };
+  std::string_view rest = text;
+  const auto hour = TakeNumber(rest, false);
+  if (!hour) return cannot(text, "15");
+  if (*hour > 23) return out_of_range("hour");
+  if (!rest.starts_with(':')) return cannot(rest, ":");
+  rest.remove_prefix(1);
+  const std::string_view at_minute = rest;
+  const auto minute = TakeNumber(rest, true);
+  if (!minute) return cannot(at_minute, "04");
+  if (*minute > 59) return out_of_range("minute");
+  if (!rest.empty()) {
+    return InvalidArgument(fmt::format("parsing time \"{}\": extra text: \"{}\"", text, rest));
+  }
+  return Duration(std::chrono::hours(*hour) + std::chrono::minutes(*minute));
 }
 
 }  // namespace
@@ -37,18 +60,14 @@ std::optional<Duration> TimeOfDay(std::string_view text) {
 Result<Window> Window::Parse(std::string_view text) {
   const std::string_view trimmed = Trim(text);
   const size_t dash = trimmed.find('-');
-  std::optional<Duration> begin;
-  std::optional<Duration> end;
-  if (dash != std::string_view::npos) {
-    begin = TimeOfDay(trimmed.substr(0, dash));
-    end = TimeOfDay(trimmed.substr(dash + 1));
+  if (dash == std::string_view::npos || trimmed.find('-', dash + 1) != std::string_view::npos) {
+    return InvalidArgument(fmt::format("revocable zone {} format error", text));
   }
-  if (!begin || !end) {
-    return InvalidArgument("'" + std::string(text) + "' is not a window such as 10:00-21:00");
-  }
+  const Duration begin = TRY(TimeOfDay(trimmed.substr(0, dash)));
+  const Duration end = TRY(TimeOfDay(trimmed.substr(dash + 1)));
   Window window;
-  window.begin_ = *begin;
-  window.end_ = *begin >= *end ? *end + kDay : *end;
+  window.begin_ = begin;
+  window.end_ = begin >= end ? end + kDay : end;
   return window;
 }
 
@@ -62,8 +81,8 @@ bool Window::Contains(TimePoint now, Duration offset, bool only_today) const {
 }
 
 Result<Duration> ParseUtcOffset(std::string_view text) {
-  const auto time = text.size() > 1 ? TimeOfDay(text.substr(1)) : std::nullopt;
-  if (!time || (text[0] != '+' && text[0] != '-')) {
+  const auto time = TimeOfDay(text.substr(std::min<size_t>(1, text.size())));
+  if (!time.ok() || (text[0] != '+' && text[0] != '-')) {
     return InvalidArgument("'" + std::string(text) + "' is not a distance from UTC such as +08:00");
   }
   return text[0] == '-' ? -*time : *time;

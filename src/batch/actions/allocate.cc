@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "batch/actions.h"
+#include "batch/actions/topology_search.h"
 #include "batch/class_table.h"
 #include "batch/heap.h"
 #include "batch/search.h"
@@ -24,7 +25,15 @@ class AllocateAction {
         remembers_(RemembersRefusals(session, "allocate")),
         queues_(
             [this](const QueueInfo* l, const QueueInfo* r) { return ask_.QueueBefore(*l, *r); }),
-        tables_(session) {}
+        tables_(session),
+        search_(
+            session,
+            [this](SubJob& sub_job, TaskHeap& tasks, const HyperNode& within) {
+              return PlaceTasks(sub_job, tasks, within);
+            },
+            [this](SubJob& sub_job, TaskHeap tasks, const HyperNode& pinned) {
+              return PlaceAsNominated(sub_job, std::move(tasks), pinned);
+            }) {}
 
   void Run() {
     for (Job* job : session_.jobs()) Consider(*job);
@@ -46,8 +55,8 @@ class AllocateAction {
       job.group.status.phase = "Inqueue";
     }
     if (ask_.ValidateJob(job)) return;
-    if (job.HasNetworkTopology()) {
-      job.fit_errors = "the group asks for a network topology, and no hypernodes are known";
+    if (std::string why = session_.WhyNoTopology(job); !why.empty()) {
+      job.fit_errors = std::move(why);
       return;
     }
     Worksheet sheet = Worksheet::ForAllocate(session_, job);
@@ -62,52 +71,34 @@ class AllocateAction {
   // Whether the job is ready, and has more tasks to place.
   bool PlaceJob(Job& job) {
     Worksheet& sheet = sheets_.at(&job);
-    if (job.HasSubJobPolicy()) return PlaceSubJobs(job, sheet);
+    // A statement that only pipelines is left as it is: neither committed nor undone.
+    if (job.HasHardTopology() || job.HasSubJobPolicy()) {
+      auto statement = search_.PlaceJob(job, sheet);
+      if (!statement || !ask_.IsJobReady(job)) return false;
+      statement->Commit();
+      search_.Committed(job);
+      return !sheet.empty();
+    }
     SubJob* sub_job = job.DefaultSubJob();
     if (!sub_job) return false;
     TaskHeap& tasks = sheet.tasks(*sub_job);
-    // A statement that only pipelines is left as it is: neither committed nor undone.
-    auto statement = PlaceTasks(*sub_job, tasks);
+    std::optional<Statement> statement;
+    if (!sub_job->nominated_hyper_node.empty()) statement = search_.FromNomination(*sub_job, tasks);
+    if (!statement) statement = PlaceTasks(*sub_job, tasks, session_.hyper_nodes().top());
     if (!statement || !ask_.IsJobReady(job)) return false;
     statement->Commit();
     sub_job->nominated_hyper_node.clear();
     return !tasks.empty();
   }
 
-  // All sub-jobs, in their order, until the job is ready; then once more, for good. Without
-  // hypernodes there is one place to try: the whole cluster.
-  bool PlaceSubJobs(Job& job, Worksheet& sheet) {
-    if (sheet.empty()) return false;
-    job.fit_errors.clear();
-    job.task_fit_errors.clear();
-    Worksheet trial = sheet;
-    std::vector<Statement> statements;
-    while (!trial.empty()) {
-      SubJob& sub_job = trial.Pop();
-      for (const Task* task : sub_job.tasks) job.task_fit_errors.erase(task->index);
-      auto statement = PlaceTasks(sub_job, trial.tasks(sub_job));
-      if (!statement || statement->empty()) continue;
-      statements.push_back(std::move(*statement));
-      if (!trial.tasks(sub_job).empty()) trial.Push(sub_job);
-      if (ask_.IsJobReady(job)) break;
-    }
-    const bool ready = ask_.IsJobReady(job);
-    if (statements.empty()) return false;
-    if (!ready && !ask_.IsJobPipelined(job)) {
-      for (auto s = statements.rbegin(); s != statements.rend(); ++s) s->Discard();
-      return false;
-    }
-    sheet = std::move(trial);
-    if (!ready) return false;
-    for (Statement& statement : statements) statement.Commit();
-    return !sheet.empty();
-  }
-
-  std::optional<Statement> PlaceTasks(SubJob& sub_job, TaskHeap& tasks) {
+  // Within the HyperNode.
+  std::optional<Statement> PlaceTasks(SubJob& sub_job, TaskHeap& tasks, const HyperNode& within) {
     Job& job = *sub_job.job;
-    if (session_.nodes().empty()) return std::nullopt;
+    const auto& nodes = session_.NodesOf(within);
+    if (nodes.empty()) return std::nullopt;
     Statement statement(session_);
     NodeFilter filter(session_, remembers_);
+    const HyperNode* so_far = session_.hyper_nodes().Find(sub_job.allocated_hyper_node);
     while (!tasks.empty() && !session_.failed()) {
       Task& task = *tasks.Pop();
       if (!ask_.MayAllocate(*job.queue, task)) {
@@ -126,12 +117,15 @@ class AllocateAction {
         job.task_fit_errors[task.index] = std::move(errors);
         continue;
       }
-      const auto [fits, node] = NodeFor(task, filter);
+      const bool near = sub_job.network_topology.has_value();
+      if (near && so_far != nullptr) task.job_allocated_hyper_node = so_far->name;
+      const auto [fits, node] = NodeFor(task, filter, within, nodes);
       if (!fits) {
         if (job.WorthContinuing(sub_job)) continue;
         break;
       }
       if (!node || !PlaceTask(statement, task, *node)) continue;
+      if (near) so_far = WithNode(so_far, *node);
       if (ask_.IsSubJobReady(job, sub_job)) break;
     }
     if (ask_.IsSubJobReady(job, sub_job) || ask_.IsSubJobPipelined(job, sub_job)) {
@@ -141,26 +135,48 @@ class AllocateAction {
     return std::nullopt;
   }
 
+  // The smallest with that node, too. Upstream knows a node only in the lowest tier.
+  const HyperNode* WithNode(const HyperNode* so_far, const NodeInfo& node) const {
+    const HyperNodeTree& tree = session_.hyper_nodes();
+    const HyperNode* own = tree.Of(node.index).front();
+    if (session_.upstream_exact() && own->tier != tree.min_tier()) return so_far;
+    return HyperNodeTree::LowestCommon(own, so_far);
+  }
+
   struct Found {
     bool fits = false;         // somewhere; if not, why is noted
     NodeInfo* node = nullptr;  // null: scoring failed
   };
 
-  Found NodeFor(Task& task, NodeFilter& filter) {
+  Found NodeFor(Task& task, NodeFilter& filter, const HyperNode& within,
+                const std::vector<NodeInfo*>& nodes) {
+    const AsKept as_kept(task);
     if (const Status prepared = ask_.PrepareTask(task); !prepared.ok()) {
       auto errors = std::make_shared<FitErrors>();
       const Fit refusal = Refuse(kFitError, prepared.message());
-      for (const NodeInfo* node : session_.nodes()) errors->Set(*node, refusal);
+      for (const NodeInfo* node : nodes) errors->Set(*node, refusal);
       task.job->task_fit_errors[task.index] = std::move(errors);
       return {};
     }
-    if (task.pod->status.nominated_node_name.empty() && IsOneClass(task)) {
+    const bool everywhere = &within == &session_.hyper_nodes().top();
+    // Asked of every task of the role, the first included: one of another kind that is placed at
+    // once, where it was nominated to, has left its refusals in the filter's memory all the same.
+    const bool one_class = IsOneClass(task);
+    if (everywhere && one_class && task.nominated_node().empty()) {
+      // Whether a node takes it and which is the best is one question here.
+      const Session::Stopwatch stopwatch(session_);
       const ClassTables::Choice choice = tables_.Choose(task);
+      stopwatch.StopInto(session_.numbers().predicate);
       if (choice.node) return {.fits = true, .node = choice.node};
     }
-    const auto candidates = Candidates(task, filter);
+    const Session::Stopwatch filtering(session_);
+    const auto candidates = Candidates(task, filter, within, nodes);
+    filtering.StopInto(session_.numbers().predicate);
     if (candidates.empty()) return {};
-    return {.fits = true, .node = ChooseForAllocate(session_, task, candidates)};
+    const Session::Stopwatch scoring(session_);
+    NodeInfo* node = ChooseForAllocate(session_, task, candidates);
+    if (candidates.size() > 1) scoring.StopInto(session_.numbers().scoring);
+    return {.fits = true, .node = node};
   }
 
   // All that its role has to place is of its class. If not, a node that has refused one kind is not
@@ -179,26 +195,60 @@ class AllocateAction {
     return known->second;
   }
 
-  // The nodes that take it; if there are none, why is noted.
-  std::vector<NodeInfo*> Candidates(const Task& task, NodeFilter& filter) {
-    Job& job = *task.job;
-    const auto& nodes = session_.nodes();
-    const NodeCheck check = [&](const Task& t, const NodeInfo& n) {
-      return RoomThen(t, n, [&](const Task& asked, const NodeInfo& node) {
+  NodeCheck Check() const {
+    return [this](const Task& t, const NodeInfo& n) {
+      return RoomThen(t, n, [this](const Task& asked, const NodeInfo& node) {
         return session_.CheckForAllocate(asked, node);
       });
     };
-    const std::string& nominated = task.pod->status.nominated_node_name;
+  }
+
+  // The nodes that take it; if there are none, why is noted.
+  std::vector<NodeInfo*> Candidates(const Task& task, NodeFilter& filter, const HyperNode& within,
+                                    const std::vector<NodeInfo*>& nodes) {
+    Job& job = *task.job;
+    const NodeCheck check = Check();
+    const std::string_view nominated = task.nominated_node();
     if (!nominated.empty()) {
       NodeInfo* node = session_.FindNode(nominated);
-      if (node && node->FitsFuture(task.req())) {
+      if (node && within.Has(node->index) && node->FitsFuture(task.req())) {
         auto found = filter.Filter(task, {&node, 1}, check);
         if (!found.nodes.empty()) return std::move(found.nodes);
       }
     }
     auto found = filter.Filter(task, nodes, check);
-    if (found.nodes.empty()) job.task_fit_errors[task.index] = std::move(found.errors);
+    if (found.nodes.empty()) {
+      if (&within != &session_.hyper_nodes().top()) found.errors->SetHyperNode(within.name);
+      job.task_fit_errors[task.index] = std::move(found.errors);
+    }
     return std::move(found.nodes);
+  }
+
+  // Each task on the node that its pod names, all in `pinned`, or none of them.
+  std::optional<Statement> PlaceAsNominated(SubJob& sub_job, TaskHeap tasks,
+                                            const HyperNode& pinned) {
+    if (session_.NodesOf(pinned).empty()) return std::nullopt;
+    NodeFilter filter(session_, remembers_);
+    const NodeCheck check = Check();
+    std::vector<std::pair<Task*, NodeInfo*>> plan;
+    while (!tasks.empty()) {
+      Task& task = *tasks.Pop();
+      const bool held_back = task.gated && !session_.upstream_exact();
+      if (!ask_.MayAllocate(*sub_job.job->queue, task) || held_back) return std::nullopt;
+      const AsKept as_kept(task);
+      NodeInfo* node = session_.FindNode(task.nominated_node());
+      if (!node || !pinned.Has(node->index) || !ask_.PrepareTask(task).ok()) return std::nullopt;
+      if (filter.Filter(task, {&node, 1}, check).nodes.empty()) return std::nullopt;
+      plan.emplace_back(&task, node);
+    }
+    Statement statement(session_);
+    for (const auto& [task, node] : plan) {
+      if (sub_job.network_topology) task->job_allocated_hyper_node = pinned.name;
+      if (PlaceTask(statement, *task, *node)) continue;
+      statement.Discard();
+      return std::nullopt;
+    }
+    return statement;
   }
 
   // False: somebody objected. A node without room, now or later, is passed over, but not an error.
@@ -215,6 +265,7 @@ class AllocateAction {
   std::map<const QueueInfo*, Heap<Job*>> jobs_;
   std::map<const Job*, Worksheet> sheets_;
   ClassTables tables_;
+  TopologySearch search_;
   std::map<std::pair<const Job*, std::string_view>, bool> one_class_;
 };
 

@@ -139,7 +139,7 @@ class PreemptAction {
       });
     }
     if (ask_.IsJobPipelined(job)) {
-      statement.Commit();
+      session_.CommitEvicting(statement, "preempt");
     } else {
       statement.Discard();
     }
@@ -157,14 +157,14 @@ class PreemptAction {
         statement.Discard();
         return;
       }
-      statement.Commit();
+      session_.CommitEvicting(statement, "preempt");
     }
   }
 
   bool IsEligible(const Task& preemptor) {
     const model::Pod& pod = *preemptor.pod;
     if (pod.spec.preemption_policy == "Never") return false;
-    const std::string& nominated = pod.status.nominated_node_name;
+    const std::string_view nominated = preemptor.nominated_node();
     if (nominated.empty()) return true;
     const NodeInfo* node = session_.FindNode(nominated);
     if (!node) return false;
@@ -189,6 +189,9 @@ class PreemptAction {
       if (session_.failed()) return false;
       if (TryNode(statement, preemptor, *node, may_go)) return true;
     }
+    // Upstream turns to the nodes of other shards then, has their scores asked for, and there are
+    // none.
+    if (session_.upstream_exact()) (void)SortedByScore(session_, preemptor, {});
     return false;
   }
 
@@ -203,7 +206,9 @@ class PreemptAction {
     for (Task* task : node.SortedTasks()) {
       if (may_go(*task)) candidates.push_back(task);
     }
-    return ask_.Preemptable(preemptor, candidates);
+    auto victims = ask_.Preemptable(preemptor, candidates);
+    session_.numbers().victims = victims.size();
+    return victims;
   }
 
   bool TryNode(Statement& statement, Task& preemptor, NodeInfo& node, const VictimFilter& may_go) {
@@ -219,6 +224,7 @@ class PreemptAction {
       freed.Add(victim.req());
       fits = Fits(preemptor, node);
     }
+    ++session_.numbers().preemption_attempts;
     if (!fits || !on_node.Pipeline(preemptor, node, !freed.IsEmpty()).ok()) {
       on_node.Discard();
       return false;
@@ -242,6 +248,7 @@ class PreemptAction {
         plans, {}, [&](const Plan& plan) { return CostOf(plan, session_.now()); });
     Statement on_node(session_);
     for (Task* victim : best->victims) on_node.Evict(*victim, "preempt");
+    ++session_.numbers().preemption_attempts;
     if (!on_node.Pipeline(preemptor, *best->node, !best->victims.empty()).ok()) {
       on_node.Discard();
       return false;

@@ -28,6 +28,8 @@ class ReclaimAction {
         seen[job->queue->index] = true;
         queues_.Push(job->queue);
       }
+      // Room is made node by node here: of no use to who may only be within a stretch of the network.
+      if (!session_.upstream_exact() && session_.IsConfined(*job)) continue;
       if (ask_.IsJobStarving(*job) && session_.MayEvictFor(*job)) Consider(*job);
     }
     while (!queues_.empty() && !session_.failed()) {
@@ -66,7 +68,7 @@ class ReclaimAction {
       ForTask(statement, *task);
     }
     if (ask_.IsJobPipelined(job)) {
-      statement.Commit();
+      session_.CommitEvicting(statement, "reclaim");
     } else {
       statement.Discard();
     }

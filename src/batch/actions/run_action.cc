@@ -17,7 +17,8 @@ void Shuffle(Session& session) {
   std::vector<Task*> running;
   for (const Job* job : session.jobs()) {
     for (Task* task : job->tasks) {
-      if (task->status == TaskStatus::kRunning) running.push_back(task);
+      if (task->status == TaskStatus::kRunning && !task->pod->metadata.unreadable)
+        running.push_back(task);
     }
   }
   for (Task* task : session.ask().TasksToMove(running)) (void)session.EvictNow(*task, "shuffle");

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "batch/buying/confined.h"
 #include "batch/buying/wants.h"
 #include "batch/session.h"
 
@@ -44,6 +45,8 @@ report::WaitingGang Told(const WaitingJob& job, const market::Want& want) {
   told.min_available = job.min_available;
   told.placed = job.placed;
   told.with_room = static_cast<int>(want.placed.size());
+  for (const market::PlacedPod& task : want.placed)
+    told.room.push_back({task.pod->metadata.name, task.node});
   for (const market::TaskClass& one : want.classes)
     told.lacking.push_back({one.role, one.count, one.created});
   told.session = job.why;
@@ -79,14 +82,24 @@ size_t GangBuyer::holds() const {
 }
 
 // What a session may reckon with: what could be bought is part of the cluster, and others are
-// evicted only for those that nobody sells to.
+// evicted only for those that nobody sells to. Sellers that have not seen yet what there is are
+// waited for, but not for ever.
 void GangBuyer::Prepare(SessionInput& input) {
-  if (parts_.market.empty() || !parts_.market.Ready()) return;
-  input.stock = parts_.market.Stock(input.now);
+  if (parts_.market.empty()) return;
   for (const auto& [id, gang] : gangs_) {
     if (gang.refused) input.refused.insert(id);
+    if (gang.sold) input.sold.insert(id);
   }
-  if (parts_.options.prefer != Prefer::kPreempting) input.evict_for = input.refused;
+  bool holds_back = parts_.options.prefer != Prefer::kPreempting;
+  if (parts_.market.Ready()) {
+    unready_since_.reset();
+    input.quotes = true;
+    input.stock = parts_.market.Stock(input.now);
+  } else {
+    if (!unready_since_) unready_since_ = input.now;
+    holds_back &= input.now < Later(*unready_since_, parts_.options.await_sellers);
+  }
+  if (holds_back) input.evict_for = input.refused;
 }
 
 void GangBuyer::SessionEnded(const std::vector<WaitingJob>& jobs, TimePoint) {
@@ -132,26 +145,25 @@ market::View GangBuyer::ViewNow(TimePoint now) const {
   return view;
 }
 
-bool GangBuyer::TooDear(const market::Offer& offer, std::string& why) const {
+std::string GangBuyer::TooDear(Gang& gang, const market::Offer& offer, TimePoint now) const {
   const BuyingOptions& options = parts_.options;
-  if (offer.machines() == 0) return false;
+  if (offer.machines() == 0) return "";
   const auto price = offer.price_per_hour();
   const auto above = [&](double most) { return !price || *price > most; };
   if (options.most_per_hour && above(*options.most_per_hour)) {
-    why = fmt::format("it would take {}, and no gang may cost more than {:.4g} an hour",
-                      Priced(offer), *options.most_per_hour);
-    return true;
+    return fmt::format("it would take {}, and no gang may cost more than {:.4g} an hour",
+                       Priced(offer), *options.most_per_hour);
   }
-  if (options.prefer == Prefer::kByPrice && above(options.preempt_above)) {
-    why = fmt::format("it would take {}; above {:.4g} an hour others are evicted first",
-                      Priced(offer), options.preempt_above);
-    return true;
-  }
-  return false;
+  if (options.prefer != Prefer::kByPrice || !above(options.preempt_above)) return "";
+  if (!gang.dear_since) gang.dear_since = now;
+  if (now >= Later(*gang.dear_since, options.preempt_for)) return "";
+  return fmt::format("it would take {}; above {:.4g} an hour others are evicted first",
+                     Priced(offer), options.preempt_above);
 }
 
 void GangBuyer::Refuse(Gang& gang, std::string why, TimePoint now) {
   gang.refused = true;
+  gang.sold = false;
   gang.wait = gang.wait == Duration::zero()
                   ? parts_.options.ask_again
                   : std::min(2 * gang.wait, parts_.options.ask_again_at_most);
@@ -160,48 +172,76 @@ void GangBuyer::Refuse(Gang& gang, std::string why, TimePoint now) {
   gang.told.why = std::move(why);
 }
 
-coppice::Task<void> GangBuyer::Consider(WaitingJob job, TimePoint now) {
-  const market::Want want = WantOf(job, parts_.world);
-  {
-    Gang& gang = gangs_[job.id];
-    const bool ordered = gang.held.has_value();
-    report::WaitingGang told = Told(job, want);
-    if (!job.blocked.empty()) {
-      told.state = State::kBlocked;
-      told.why = "nothing is bought: " + job.blocked;
-      gang.refused = true;  // what its queue has may still be divided otherwise
-    } else if (ordered && gang.lost == 0) {
-      // What it needs was bought and is there or on its way: it is not bought again.
-      told.lots = gang.told.lots;
-      told.price_per_hour = gang.told.price_per_hour;
-      told.coming = gang.coming;
-      told.held_nodes = gang.nodes;
-      told.held_until = gang.held->until;
-      told.state = gang.coming > 0 ? State::kOrdered : State::kHeld;
-      told.why = fmt::format("{} machines are on their way, {} wait for it", gang.coming,
-                             gang.nodes.size());
-    }
-    gang.told = std::move(told);
-    if (gang.told.state != State::kWaits) co_return;
-    if (const int unknown = Unknown(job, want); unknown > 0) {
-      // Machines for those that are there already would be machines for half a gang.
-      gang.told.why = fmt::format(
-          "{} of its pods are not created yet, and neither a Job's templates nor minResources say "
-          "what they will ask for",
-          unknown);
-      co_return;
-    }
-    if (want.classes.empty()) {
-      gang.told.why = "all that it lacks has room on what exists";
-      co_return;
-    }
-    if (gang.attempts >= parts_.options.attempts) {
-      gang.attempts = 0;
-      Refuse(gang, "machines were bought for it again and again, and it did not start", now);
-      co_return;
-    }
+// Whether there is nobody to ask about it now; what is told of it says why.
+bool GangBuyer::IsSettled(Gang& gang, const WaitingJob& job, const market::Want& want,
+                          TimePoint now) {
+  const bool ordered = gang.held.has_value();
+  report::WaitingGang told = Told(job, want);
+  if (!job.blocked.empty()) {
+    told.state = State::kBlocked;
+    told.why = "nothing is bought: " + job.blocked;
+    if (!job.admitted && !job.why.empty()) told.why += " (" + job.why + ")";
+    gang.refused = true;  // what its queue has may still be divided otherwise
+    gang.sold = false;
+  } else if (ordered && gang.lost == 0) {
+    // What it needs was bought and is there or on its way: it is not bought again.
+    told.lots = gang.told.lots;
+    told.price_per_hour = gang.told.price_per_hour;
+    told.coming = gang.coming;
+    told.held_nodes = gang.nodes;
+    told.held_until = gang.held->until;
+    told.state = gang.coming > 0 ? State::kOrdered : State::kHeld;
+    told.why =
+        fmt::format("{} machines are on their way, {} wait for it", gang.coming, gang.nodes.size());
   }
-  market::Market::Answer answer = co_await parts_.market.Quote(want, ViewNow(now));
+  gang.told = std::move(told);
+  if (gang.told.state != State::kWaits) return true;
+  if (const int unknown = Unknown(job, want); unknown > 0) {
+    // Machines for those that are there already would be machines for half a gang.
+    gang.told.why = fmt::format(
+        "{} of its pods are not created yet, and neither a Job's templates nor minResources say "
+        "what they will ask for",
+        unknown);
+    return true;
+  }
+  if (want.classes.empty()) {
+    gang.told.why = "all that it lacks has room on what exists";
+    if (!job.admitted) gang.told.why += ", which is promised to others (" + job.why + ")";
+    gang.sold = false;
+    return true;
+  }
+  if (gang.attempts < parts_.options.attempts) return false;
+  gang.attempts = 0;
+  Refuse(gang, "machines were bought for it again and again, and it did not start", now);
+  return true;
+}
+
+coppice::Task<market::Market::Answer> GangBuyer::Quote(const WaitingJob& job, market::Want want,
+                                                       TimePoint now) {
+  const auto name_place = [](market::Market::Answer& asked, const WaitingJob::Place& place) {
+    for (market::Refusal& refusal : asked.refusals) {
+      if (!place.name.empty()) refusal.text = "in " + place.name + ": " + refusal.text;
+    }
+  };
+  market::Market::Answer answer = co_await parts_.market.Quote(std::move(want), ViewNow(now));
+  name_place(answer, job.place);
+  for (const WaitingJob::Elsewhere& other : job.elsewhere) {
+    if (answer.best) break;
+    WaitingJob there = job;
+    there.tasks = other.tasks;
+    market::Want wanted = Within(WantOf(there, parts_.world), other.place);
+    market::Market::Answer next = co_await parts_.market.Quote(std::move(wanted), ViewNow(now));
+    name_place(next, other.place);
+    std::ranges::move(next.refusals, std::back_inserter(answer.refusals));
+    answer.best = std::move(next.best);
+  }
+  co_return answer;
+}
+
+coppice::Task<void> GangBuyer::Consider(WaitingJob job, TimePoint now) {
+  const market::Want want = Within(WantOf(job, parts_.world), job.place);
+  if (IsSettled(gangs_[job.id], job, want, now)) co_return;
+  market::Market::Answer answer = co_await Quote(job, want, now);
   Gang& gang = gangs_[job.id];
   for (const market::Refusal& refusal : answer.refusals)
     gang.told.refusals.push_back(market::TextOf(refusal));
@@ -216,14 +256,24 @@ coppice::Task<void> GangBuyer::Consider(WaitingJob job, TimePoint now) {
   for (const market::Lot& lot : answer.best->lots)
     gang.told.lots.push_back({answer.best->seller, lot.source, lot.machines, lot.claimed});
   gang.told.price_per_hour = answer.best->price_per_hour();
-  std::string dear;
-  if (TooDear(*answer.best, dear)) {
+  if (std::string dear = TooDear(gang, *answer.best, now); !dear.empty()) {
     Refuse(gang, std::move(dear), now);
+    // By the price of evictions it is asked for again when these have had their time.
+    const TimePoint again =
+        gang.dear_since ? Later(*gang.dear_since, parts_.options.preempt_for) : now;
+    if (again > now) gang.ask_again = std::min(gang.ask_again, again);
     co_return;
   }
   if (parts_.options.only_quotes) {
     gang.told.why =
         fmt::format("{}; it would start with {}", Lacks(gang.told), Priced(*answer.best));
+    co_return;
+  }
+  if (!job.admitted) {
+    // What there is was promised to others; who can be bought for does not wait for that.
+    gang.told.why = fmt::format("{}; it is let in, for it can be bought for: {}", Lacks(gang.told),
+                                Priced(*answer.best));
+    if (!std::exchange(gang.sold, true) && parts_.wake) parts_.wake();
     co_return;
   }
   co_await Buy(job.id, *std::move(answer.best), now);
@@ -260,7 +310,8 @@ coppice::Task<void> GangBuyer::Buy(std::string id, market::Offer offer, TimePoin
   purchase.lots = std::move(outcome.lots);
   market::AddPurchase(intent.bought, std::move(purchase));
   Gang& gang = gangs_[id];
-  gang.refused = false;
+  gang.refused = gang.sold = false;
+  gang.dear_since.reset();
   gang.wait = Duration::zero();
   gang.lost = 0;
   gang.coming = offer.machines();

@@ -25,6 +25,7 @@
 #include "cluster/writer.h"
 #include "market/intent.h"
 #include "market/market.h"
+#include "market/want.h"
 #include "report/batch_report.h"
 
 namespace coppice::batch {
@@ -67,8 +68,10 @@ class GangBuyer final : public WaitingJobs {
     int attempts = 0;
     TimePoint ask_again;
     Duration wait{};
-    bool refused = false;  // nobody sells to it: others may be evicted for it
-    std::string said;      // the last refusal that an event told of
+    bool refused = false;                 // nobody sells to it: others may be evicted for it
+    bool sold = false;                    // somebody would, if its queue let it in
+    std::optional<TimePoint> dear_since;  // that others are evicted for it first
+    std::string said;                     // the last refusal that an event told of
     report::WaitingGang told;
   };
 
@@ -80,11 +83,16 @@ class GangBuyer final : public WaitingJobs {
   coppice::Task<void> HoldNode(std::string id, std::string node);
   // `give_back`: what nobody uses goes; else it is anybody's.
   coppice::Task<void> LetGo(std::string id, bool give_back, std::string why);
+  bool IsSettled(Gang& gang, const WaitingJob& job, const market::Want& want, TimePoint now);
   coppice::Task<void> Consider(WaitingJob job, TimePoint now);
+  // Of the places in the network that it may be in the first that somebody sells to.
+  coppice::Task<market::Market::Answer> Quote(const WaitingJob& job, market::Want want,
+                                              TimePoint now);
   coppice::Task<void> Buy(std::string id, market::Offer offer, TimePoint now);
   coppice::Task<Status> WriteIntent(std::string id, const market::Intent* intent);
   void Refuse(Gang& gang, std::string why, TimePoint now);
-  bool TooDear(const market::Offer& offer, std::string& why) const;
+  // Empty: it is not. Else why not, and until when that counts.
+  std::string TooDear(Gang& gang, const market::Offer& offer, TimePoint now) const;
   market::View ViewNow(TimePoint now) const;
   std::vector<std::string> NodesOfOthers(const std::string& id) const;
   // What has come of all that was bought for it.
@@ -99,6 +107,7 @@ class GangBuyer final : public WaitingJobs {
   const Parts parts_;
   std::vector<WaitingJob> latest_;
   std::map<std::string, Gang> gangs_;
+  std::optional<TimePoint> unready_since_;  // some seller
   bool busy_ = false;
   bool recovered_ = false;
 };

@@ -17,7 +17,11 @@ enum class Prefer : uint8_t {
 
 struct BuyingOptions {
   Prefer prefer = Prefer::kBuying;
-  double preempt_above = 0;                       // an hour; with kByPrice
+  double preempt_above = 0;  // an hour; with kByPrice
+  // With kByPrice: what is dearer is bought all the same when evictions have not helped for so long.
+  Duration preempt_for = std::chrono::minutes(2);
+  // Whoever sells has this long to be ready, then others are evicted for everybody.
+  Duration await_sellers = std::chrono::minutes(2);
   std::optional<double> most_per_hour;            // an offer above it is not taken at all
   Duration hold = std::chrono::minutes(20);       // machines wait for their gang so long, at most
   Duration ask_again = std::chrono::seconds(10);  // after a refusal; doubles

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "batch/buying/confined.h"
 #include "batch/class_table.h"
 #include "batch/search.h"
 #include "batch/statement.h"
@@ -19,10 +20,10 @@ class Trials {
   ~Trials() {
     for (auto s = statements_.rbegin(); s != statements_.rend(); ++s) s->Discard();
     // What a pod's condition says is the actions' business: a trial leaves no trace there either.
-    for (const Touched& one : touched_) {
-      one.task->last_transaction = one.last_transaction;
-      one.task->node_last_transaction = one.node_last_transaction;
-      one.task->pod_node_name = one.pod_node_name;
+    for (auto one = touched_.rbegin(); one != touched_.rend(); ++one) {
+      one->task->last_transaction = one->last_transaction;
+      one->task->node_last_transaction = one->node_last_transaction;
+      one->task->pod_node_name = one->pod_node_name;
     }
   }
   Trials(const Trials&) = delete;
@@ -34,29 +35,12 @@ class Trials {
     waiting.tried = true;
     waiting.blocked = Blocked(*job);
     if (!waiting.blocked.empty()) return;
-    Statement statement(session_);
-    missing_ = Resource();
-    no_room_.clear();
     const std::vector<Task*> needed = Needed(*job, waiting);
+    within_ = &session_.hyper_nodes().top();
+    if (session_.IsConfined(*job) && !ChoosePlace(waiting, *job, needed)) return;
+    Statement statement(session_);
     const bool beyond_all = BeyondAllThereIs(*job, needed);
-    for (Task* task : needed) {
-      WaitingJob::Task* shown = Find(waiting, *task);
-      if (shown == nullptr) continue;
-      if (!beyond_all && !MayHave(*job, *task)) {
-        waiting.blocked = "its queue " + job->queue_name + " may not have more";
-        break;
-      }
-      touched_.push_back(
-          {task, task->last_transaction, task->node_last_transaction, task->pod_node_name});
-      if (NodeInfo* node = RoomFor(*task);
-          node != nullptr && statement.Allocate(*task, *node).ok()) {
-        shown->node = node->name;
-      } else {
-        shown->needed = true;
-        missing_.Add(task->req());
-        no_room_.insert(task->role);
-      }
-    }
+    TryTasks(waiting, *job, needed, beyond_all, statement);
     if (waiting.blocked.empty() && waiting.uncreated > 0 && !beyond_all && !MayHaveUncreated(*job))
       waiting.blocked = "its queue " + job->queue_name + " may not have more";
     // Who will not start whatever is bought keeps no room from the others.
@@ -70,15 +54,71 @@ class Trials {
   }
 
  private:
+  // Within the HyperNode that is looked at.
+  void TryTasks(WaitingJob& waiting, Job& job, const std::vector<Task*>& needed, bool beyond_all,
+                Statement& statement) {
+    missing_ = Resource();
+    no_room_.clear();
+    for (Task* task : needed) {
+      WaitingJob::Task* shown = Find(waiting, *task);
+      if (shown == nullptr) continue;
+      if (!beyond_all && !MayHave(job, *task)) {
+        waiting.blocked = "its queue " + job.queue_name + " may not have more";
+        break;
+      }
+      touched_.push_back(
+          {task, task->last_transaction, task->node_last_transaction, task->pod_node_name});
+      if (NodeInfo* node = RoomFor(*task);
+          node != nullptr && statement.Allocate(*task, *node).ok()) {
+        shown->node = node->name;
+      } else {
+        shown->needed = true;
+        missing_.Add(task->req());
+        no_room_.insert(task->role);
+      }
+    }
+  }
+
+  // Where the fewest of its tasks are without room; the other places come after it. False: nowhere.
+  bool ChoosePlace(WaitingJob& waiting, Job& job, const std::vector<Task*>& needed) {
+    Domains domains = DomainsOf(session_, job);
+    waiting.blocked = std::move(domains.why_not);
+    if (!waiting.blocked.empty()) return false;
+    const std::vector<WaitingJob::Task> untried = waiting.tasks;
+    struct Found {
+      const HyperNode* at;
+      std::vector<WaitingJob::Task> tasks;
+      std::ptrdiff_t missing;
+    };
+    std::vector<Found> found;
+    for (const HyperNode* at : domains.hyper_nodes) {
+      within_ = at;
+      waiting.tasks = untried;
+      Statement statement(session_);
+      TryTasks(waiting, job, needed, true, statement);
+      statement.Discard();
+      const auto missing = std::ranges::count_if(waiting.tasks, &WaitingJob::Task::needed);
+      found.push_back({at, std::exchange(waiting.tasks, untried), missing});
+    }
+    std::ranges::stable_sort(found, {}, &Found::missing);
+    if (found.size() > kMostPlaces) found.resize(kMostPlaces);
+    within_ = found.front().at;
+    waiting.place = PlaceOf(*within_);
+    for (size_t i = 1; i < found.size(); ++i)
+      waiting.elsewhere.push_back({PlaceOf(*found[i].at), std::move(found[i].tasks)});
+    return true;
+  }
+
   // What no purchase would change.
   std::string Blocked(const Job& job) const {
-    if (job.IsPending()) return "it is not admitted to its queue " + job.queue_name;
+    if (job.IsPending() && !job.kept_out_by_promises)
+      return "it is not admitted to its queue " + job.queue_name;
     const std::string& state = job.queue->object.status.state;
     if (!state.empty() && state != "Open") return "its queue " + job.queue_name + " is " + state;
     // Of a queue that nobody has asked anything of yet, its share is nothing.
     if (!job.tasks.empty() && ask_.IsOverused(*job.queue))
       return "its queue " + job.queue_name + " has all that it may have";
-    if (job.HasHardTopology()) return "it asks for a network topology, and no hypernodes are known";
+    if (std::string why = session_.WhyNoTopology(job); !why.empty()) return why;
     if (static_cast<int32_t>(job.tasks.size()) < job.min_available) return "";  // more are to come
     if (const auto invalid = ask_.ValidateJob(job)) return invalid->message;
     return "";
@@ -155,12 +195,13 @@ class Trials {
 
   NodeInfo* RoomFor(Task& task) {
     if (no_room_.contains(task.role) || !ask_.PrepareTask(task).ok()) return nullptr;
-    const ClassTables::Choice choice = tables_.Choose(task);
+    const bool everywhere = within_ == &session_.hyper_nodes().top();
+    const ClassTables::Choice choice = everywhere ? tables_.Choose(task) : ClassTables::Choice{};
     NodeInfo* node = choice.node;
     if (!choice.known) {
       NodeFilter filter(session_, false);
-      const auto found =
-          filter.Filter(task, session_.nodes(), [&](const Task& asked, const NodeInfo& on) {
+      const auto found = filter.Filter(
+          task, session_.NodesOf(*within_), [&](const Task& asked, const NodeInfo& on) {
             return RoomThen(asked, on, [&](const Task& t, const NodeInfo& n) {
               return session_.CheckForAllocate(t, n);
             });
@@ -172,7 +213,10 @@ class Trials {
 
   Session& session_;
   const Combine& ask_;
+  static constexpr size_t kMostPlaces = 8;
+
   ClassTables tables_;
+  const HyperNode* within_ = nullptr;  // where room is looked for
   std::vector<Statement> statements_;
   struct Touched {
     Task* task;
@@ -195,6 +239,7 @@ void TryWaiting(Session& session, std::vector<WaitingJob>& waiting, size_t most)
     const bool l_last = refused.contains(l->id);
     const bool r_last = refused.contains(r->id);
     if (l_last != r_last) return r_last;
+    if (l->admitted != r->admitted) return l->admitted;
     if (l->priority != r->priority) return l->priority > r->priority;
     return l->id < r->id;
   });

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "batch/controllers/job_objects.h"
+#include "batch/resource.h"
 #include "fit/equivalence.h"
 #include "model/resources.h"
 #include "wire/wire.h"
@@ -15,8 +16,8 @@ namespace {
 
 // What only numbers the tasks of one kind. A rule that goes by it is one that no machine to be
 // bought could be chosen for.
-constexpr std::array<std::string_view, 4> kNumbers = {
-    "volcano.sh/task-index", "apps.kubernetes.io/pod-index",
+constexpr std::array<std::string_view, 5> kNumbers = {
+    "volcano.sh/task-index", "volcano.sh/partition-id", "apps.kubernetes.io/pod-index",
     "batch.kubernetes.io/job-completion-index", "statefulset.kubernetes.io/pod-name"};
 
 void AddTo(market::Want& want, const model::Pod& task, const std::string& role, bool created) {
@@ -39,12 +40,13 @@ const VolcanoJob* JobOf(const WaitingJob& job, const cluster::World& world) {
   return nullptr;
 }
 
-// Pods that its controller will make, as far as they are needed to start.
+// Pods that its controller will make, as far as they are needed to start: of each task as many as it
+// demands, then others.
 int AddFromTemplates(const VolcanoJob& job, int most, const cluster::World& world,
                      market::Want& want) {
   int added = 0;
-  for (const JobTask& task : job.tasks) {
-    for (int32_t index = 0; index < task.least() && added < most; ++index) {
+  const auto add = [&](const JobTask& task, int32_t from, int32_t to) {
+    for (int32_t index = from; index < to && added < most; ++index) {
       const std::string name = PodNameOf(job, task, index);
       if (world.FindPod(job.metadata.namespace_, name) != nullptr) continue;
       const auto json = PodOfJob(job, task, index);
@@ -56,21 +58,25 @@ int AddFromTemplates(const VolcanoJob& job, int most, const cluster::World& worl
       AddTo(want, *pod, task.name, false);
       ++added;
     }
-  }
+  };
+  for (const JobTask& task : job.tasks) add(task, 0, task.least());
+  for (const JobTask& task : job.tasks) add(task, task.least(), task.replicas);
   return added;
 }
 
 // Each an equal part of what the group needs at least.
 void AddFromMinimum(const model::PodGroup& group, int count, market::Want& want) {
-  if (count <= 0 || group.spec.min_resources.empty() || group.spec.min_member <= 0) return;
+  const auto& minimum = group.spec.min_resources;
+  if (count <= 0 || !minimum || minimum->empty() || group.spec.min_member <= 0) return;
   const int64_t members = group.spec.min_member;
   auto pod = std::make_shared<model::Pod>();
   pod->metadata.namespace_ = group.metadata.namespace_;
   pod->metadata.name = group.metadata.name;
   model::Container container;
   container.name = "minimum";
-  for (const auto& [name, amount] : group.spec.min_resources) {
-    if (name == model::kPods) continue;
+  for (const auto& [name, amount] : *minimum) {
+    // Volcano's controllers write what a quota counts beside what pods ask for.
+    if (name == model::kPods || name.starts_with("limits.") || !IsDimension(name)) continue;
     container.resources.requests[name] =
         name == model::kCpu
             ? model::Quantity::FromMillis((amount.MilliValue() + members - 1) / members)

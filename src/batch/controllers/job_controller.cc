@@ -33,31 +33,6 @@ std::string VersionOf(const model::Pod& pod) {
   return version == nullptr ? "0" : *version;
 }
 
-bool AsksForExitCodes(const VolcanoJob& job) {
-  const auto asks = [](const JobPolicy& policy) { return policy.exit_code.has_value(); };
-  return std::ranges::any_of(job.policies, asks) ||
-         std::ranges::any_of(job.tasks, [&](const JobTask& task) {
-           return std::ranges::any_of(task.policies, asks);
-         });
-}
-
-// The first policy that speaks of it: the task's before the job's. "": none does.
-std::string ActionFor(const VolcanoJob& job, const JobTask& task, std::string_view event,
-                      std::optional<int32_t> exit_code) {
-  for (const auto* policies : {&task.policies, &job.policies}) {
-    for (const JobPolicy& policy : *policies) {
-      if (policy.exit_code) {
-        if (exit_code && *exit_code == *policy.exit_code) return policy.action;
-        continue;
-      }
-      const bool speaks = std::ranges::any_of(
-          policy.events, [&](const std::string& one) { return one == event || one == "*"; });
-      if (speaks) return policy.action;
-    }
-  }
-  return "";
-}
-
 }  // namespace
 
 void JobController::Sync(TimePoint now) {
@@ -169,6 +144,7 @@ std::optional<JobController::Decision> JobController::Decide(const VolcanoJob& j
     if (!Remove(job, seats, true, memory)) return std::nullopt;
     memory.known.clear();
     memory.completed.clear();
+    memory.delayed.clear();
     return Decision{.phase = "Pending", .reason = "all pods of the last attempt are gone"};
   }
   for (const auto& [leaving, gone] :
@@ -197,80 +173,6 @@ std::optional<JobController::Decision> JobController::Decide(const VolcanoJob& j
   return std::nullopt;
 }
 
-std::optional<JobController::Decision> JobController::Answer(const VolcanoJob& job,
-                                                             const std::vector<Seat>& seats,
-                                                             Memory& memory) {
-  const bool asks = AsksForExitCodes(job);
-  for (const Seat& seat : seats) {
-    const auto known = memory.known.find(seat.name);
-    const bool gone = known != memory.known.end() &&
-                      (seat.pod == nullptr || seat.pod->metadata.uid != known->second);
-    if (gone) {
-      const bool ours = memory.removed.erase(known->second) > 0;
-      memory.known.erase(known);
-      if (!ours) {
-        const std::string action = ActionFor(job, *seat.task, "PodEvicted", std::nullopt);
-        if (auto done = Act(job, action, seats, &seat, memory, "pod " + seat.name + " was evicted"))
-          return done;
-      }
-    }
-    if (seat.pod == nullptr || seat.stale || seat.pod->status.phase != "Failed") continue;
-    const std::string& uid = seat.pod->metadata.uid;
-    if (memory.answered.contains(uid)) continue;
-    std::optional<int32_t> exit_code;
-    if (asks) {
-      const auto [code, is_new] = memory.exit_codes.try_emplace(uid);
-      if (is_new) {
-        ++under_way_;
-        parts_.executor.Spawn(AskExitCode(
-            job.metadata.uid, {seat.pod->metadata.namespace_, seat.pod->metadata.name, uid}));
-      }
-      if (!code->second) continue;
-      exit_code = code->second;
-    }
-    memory.answered.insert(uid);
-    const std::string action = ActionFor(job, *seat.task, "PodFailed", exit_code);
-    if (auto done = Act(job, action, seats, &seat, memory, "pod " + seat.name + " failed"))
-      return done;
-  }
-  for (const JobTask& task : job.tasks) {
-    const bool all = task.replicas > 0 && std::ranges::all_of(seats, [&](const Seat& seat) {
-                       return seat.task != &task || (seat.pod != nullptr && !seat.stale &&
-                                                     seat.pod->status.phase == "Succeeded");
-                     });
-    if (!all || !memory.completed.insert(task.name).second) continue;
-    const std::string action = ActionFor(job, task, "TaskCompleted", std::nullopt);
-    if (auto done = Act(job, action, seats, nullptr, memory, "task " + task.name + " is completed"))
-      return done;
-  }
-  return std::nullopt;
-}
-
-std::optional<JobController::Decision> JobController::Act(const VolcanoJob& job,
-                                                          const std::string& action,
-                                                          const std::vector<Seat>& seats,
-                                                          const Seat* about, Memory& memory,
-                                                          const std::string& why) {
-  if (action == "RestartJob") {
-    if (job.status.retry_count >= job.max_retry)
-      return Decision{.phase = "Failed",
-                      .reason = fmt::format("{}, and the job was restarted {} times", why,
-                                            job.status.retry_count)};
-    return Decision{.phase = "Restarting", .reason = why, .count_retry = true};
-  }
-  if (action == "AbortJob") return Decision{.phase = "Aborting", .reason = why};
-  if (action == "TerminateJob") return Decision{.phase = "Terminating", .reason = why};
-  if (action == "CompleteJob") return Decision{.phase = "Completing", .reason = why};
-  if (action == "RestartPod" && about != nullptr && about->pod != nullptr)
-    RemovePod(job, *about, memory);
-  if (action == "RestartTask" && about != nullptr) {
-    for (const Seat& seat : seats) {
-      if (seat.task == about->task && seat.pod != nullptr) RemovePod(job, seat, memory);
-    }
-  }
-  return std::nullopt;
-}
-
 bool JobController::MayStart(const VolcanoJob& job, const JobTask& task,
                              const std::vector<Seat>& seats) const {
   if (task.depends_on.empty()) return true;
@@ -291,7 +193,9 @@ void JobController::Make(const VolcanoJob& job, const std::vector<Seat>& seats, 
                          TimePoint now) {
   const std::string& uid = job.metadata.uid;
   const std::string group = GroupNameOf(job);
-  if (!std::exchange(memory.told_plugins, true)) {
+  if (!std::exchange(memory.told_ignored, true)) {
+    for (const std::string& field : job.ignored)
+      Note(job, "Warning", "FieldIgnored", field + " is not supported here and has no effect");
     for (const std::string& plugin : job.plugins) {
       if (plugin != "env" && plugin != "svc")
         Note(job, "Warning", "PluginIgnored",
@@ -301,14 +205,17 @@ void JobController::Make(const VolcanoJob& job, const std::vector<Seat>& seats, 
   const auto create = [&](std::string key, cluster::ObjectName object, std::string json) {
     if (!memory.busy.insert(key).second) return;
     ++under_way_;
-    parts_.executor.Spawn(
-        Create(uid, job.metadata.name, std::move(key), std::move(object), std::move(json)));
+    parts_.executor.Spawn(Create(uid, job.metadata.name, std::move(key), std::move(object),
+                                 std::move(json), job.metadata.creation_timestamp));
   };
   const std::string& namespace_ = job.metadata.namespace_;
   if (!parts_.world.objects<model::PodGroup>().Find(namespace_, group)) {
     constexpr model::Kind kind = model::kKind<model::PodGroup>;
     create("group", {std::string(kind.api_version), std::string(kind.resource), namespace_, group},
-           GroupOfJob(job));
+           GroupOfJob(job, [this](const std::string& name) {
+             const auto* known = parts_.world.objects<model::PriorityClass>().Find(name);
+             return known == nullptr ? 0 : known->value;
+           }));
   }
   if (HasJobPlugin(job, "svc") &&
       !parts_.world.facts().services.Find(namespace_, job.metadata.name)) {

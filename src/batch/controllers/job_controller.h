@@ -33,6 +33,8 @@ class JobController {
     Executor& executor;
     const Log& log;
     std::function<void()> wake;  // look again soon
+    // A pod was made so long after its job. Null: nobody counts.
+    std::function<void(Duration after)> pod_made = nullptr;
   };
   explicit JobController(Parts parts)
       : parts_(std::move(parts)), doors_(parts_.executor, kAtOnce) {}
@@ -56,7 +58,16 @@ class JobController {
     std::set<std::string> completed;           // tasks
     std::map<std::string, std::optional<int32_t>> exit_codes;  // by uid; absent: being asked for
     TimePoint try_again;
-    bool told_plugins = false;
+    bool told_ignored = false;
+    // What a policy with a timeout wants done, by the seat's name (of a task: "task NAME").
+    struct Delayed {
+      std::string action;
+      std::string event;  // PodPending, ...
+      std::string uid;    // of the pod
+      std::string why;
+      TimePoint due;
+    };
+    std::map<std::string, Delayed> delayed;
   };
   // One pod of a job, as it is now.
   struct Seat {
@@ -80,6 +91,12 @@ class JobController {
                                  const VolcanoJobStatus& now, Memory& memory);
   std::optional<Decision> Answer(const VolcanoJob& job, const std::vector<Seat>& seats,
                                  Memory& memory);
+  // Does what the policies want done about an event, or notes when to.
+  std::optional<Decision> Meet(const VolcanoJob& job, const JobTask& task, std::string_view event,
+                               std::optional<int32_t> exit_code, const std::vector<Seat>& seats,
+                               const Seat* about, Memory& memory, const std::string& why);
+  std::optional<Decision> DoDelayed(const VolcanoJob& job, const std::vector<Seat>& seats,
+                                    Memory& memory);
   std::optional<Decision> Act(const VolcanoJob& job, const std::string& action,
                               const std::vector<Seat>& seats, const Seat* about, Memory& memory,
                               const std::string& why);
@@ -95,7 +112,8 @@ class JobController {
   void LookAt(TimePoint when) { next_ = std::min(next_, when); }
 
   coppice::Task<void> Create(std::string uid, std::string job, std::string key,
-                             cluster::ObjectName object, std::string json);
+                             cluster::ObjectName object, std::string json,
+                             std::optional<model::Time> since);
   coppice::Task<void> DeletePod(std::string uid, cluster::PodName pod);
   coppice::Task<void> Write(std::string uid, cluster::ObjectName object, std::string patch);
   coppice::Task<void> AskExitCode(std::string uid, cluster::PodName pod);

@@ -1,7 +1,9 @@
 #include "batch/controllers/job_objects.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -57,25 +59,51 @@ void AddRequests(const JobTask& task, int32_t pods, std::map<std::string, model:
   }
 }
 
-// The tasks' minimums, or of them the first pods if the job needs fewer, or more of the first tasks
-// if it needs more.
-Json MinResources(const VolcanoJob& job) {
+// Of tasks, the more important first, as upstream counts: if the job needs fewer pods than its tasks
+// demand together, the first so many of all replicas; else what each demands, and then others.
+Json MinResources(const VolcanoJob& job, const PriorityOf& priority) {
+  std::vector<size_t> order(job.tasks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto rank = [&](size_t i) {
+    const std::string& name = job.tasks[i].priority_class_name;
+    return name.empty() || !priority ? 0 : priority(name);
+  };
+  std::ranges::stable_sort(order, std::greater(), rank);
+  int64_t demanded = 0;
+  for (const JobTask& task : job.tasks) demanded += task.least();
   int32_t left = job.least();
   std::vector<int32_t> pods(job.tasks.size());
-  for (size_t i = 0; i < pods.size() && left > 0; ++i) {
-    pods[i] = std::min(left, job.tasks[i].least());
-    left -= pods[i];
+  const auto take = [&](size_t i, int32_t most) {
+    const int32_t more = std::clamp(most, 0, left);
+    pods[i] += more;
+    left -= more;
+  };
+  if (left >= demanded) {
+    for (const size_t i : order) take(i, job.tasks[i].least());
   }
-  for (size_t i = 0; i < pods.size() && left > 0; ++i) {
-    const int32_t more = std::min(left, job.tasks[i].replicas - pods[i]);
-    pods[i] += std::max(more, 0);
-    left -= std::max(more, 0);
-  }
+  for (const size_t i : order) take(i, job.tasks[i].replicas - pods[i]);
   std::map<std::string, model::Quantity> sum;
   for (size_t i = 0; i < pods.size(); ++i) AddRequests(job.tasks[i], pods[i], sum);
   Json resources = Json::object();
   for (const auto& [name, amount] : sum) resources[name] = amount.ToString();
   return resources;
+}
+
+// Of each task that comes in parts one, which the pods' labels tell apart.
+Json SubGroupPolicies(const VolcanoJob& job) {
+  Json policies = Json::array();
+  for (const JobTask& task : job.tasks) {
+    if (!task.partitions) continue;
+    Json policy = {{"name", task.name},
+                   {"subGroupSize", task.partitions->size},
+                   {"minSubGroups", task.partitions->least},
+                   {"labelSelector", {{"matchLabels", {{std::string(kTaskSpecKey), task.name}}}}},
+                   {"matchLabelKeys", Json::array({std::string(kPartitionKey)})}};
+    if (!task.partitions->network_topology.empty())
+      policy["networkTopology"] = Json::parse(task.partitions->network_topology, nullptr, false);
+    policies.push_back(std::move(policy));
+  }
+  return policies;
 }
 
 }  // namespace
@@ -88,7 +116,7 @@ std::string PodNameOf(const VolcanoJob& job, const JobTask& task, int32_t index)
   return job.metadata.name + "-" + task.name + "-" + std::to_string(index);
 }
 
-std::string GroupOfJob(const VolcanoJob& job) {
+std::string GroupOfJob(const VolcanoJob& job, const PriorityOf& priority) {
   Json roles = Json::object();
   for (const JobTask& task : job.tasks) roles[task.name] = task.least();
   Json annotations = Json::object();
@@ -98,8 +126,11 @@ std::string GroupOfJob(const VolcanoJob& job) {
   Json spec = {{"minMember", job.least()},
                {"minTaskMember", std::move(roles)},
                {"queue", job.queue},
-               {"minResources", MinResources(job)}};
+               {"minResources", MinResources(job, priority)}};
   if (!job.priority_class_name.empty()) spec["priorityClassName"] = job.priority_class_name;
+  if (!job.network_topology.empty())
+    spec["networkTopology"] = Json::parse(job.network_topology, nullptr, false);
+  if (Json parts = SubGroupPolicies(job); !parts.empty()) spec["subGroupPolicy"] = std::move(parts);
   Json labels = Json::object();
   for (const auto& [key, value] : job.metadata.labels) labels[key] = value;
   return Json({{"apiVersion", "scheduling.volcano.sh/v1beta1"},
@@ -149,6 +180,10 @@ Result<std::string> PodOfJob(const VolcanoJob& job, const JobTask& task, int32_t
   labels["volcano.sh/queue-name"] = job.queue;
   labels[std::string(kTaskSpecKey)] = task.name;
   labels[std::string(kTaskIndexKey)] = number;
+  if (task.partitions) {
+    const int32_t part = task.partitions->size > 0 ? index / task.partitions->size : 0;
+    labels[std::string(kPartitionKey)] = std::to_string(part);
+  }
   Json& annotations = ObjectIn(metadata, "annotations");
   annotations[std::string(kGroupNameKey)] = GroupNameOf(job);
   annotations[std::string(kJobNameKey)] = job.metadata.name;

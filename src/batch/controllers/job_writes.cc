@@ -53,11 +53,14 @@ coppice::Task<void> JobController::Write(std::string uid, cluster::ObjectName ob
 }
 
 coppice::Task<void> JobController::Create(std::string uid, std::string job, std::string key,
-                                          cluster::ObjectName object, std::string json) {
+                                          cluster::ObjectName object, std::string json,
+                                          std::optional<model::Time> since) {
   const Turnstile::Inside inside = co_await doors_.Enter();
   const auto made = co_await parts_.writer.CreateObject(object, std::move(json));
   --under_way_;
   Memory& memory = memory_[uid];
+  if (made.ok() && since && object.resource == "pods" && parts_.pod_made)
+    parts_.pod_made(parts_.executor.clock().Now() - since->at);
   if (!made.ok() && made.code() != Code::kAlreadyExists) {
     memory.try_again = Later(parts_.executor.clock().Now(), kAgain);
     parts_.log.Warning(

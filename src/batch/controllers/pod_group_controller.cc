@@ -75,7 +75,7 @@ std::string PodGroupController::GroupJson(const model::Pod& pod, const std::stri
   }
   const std::string* queue = KeyIn(owner, meta, kQueueNameKey);
   Json spec = {{"minMember", least},
-               {"queue", queue == nullptr || queue->empty() ? "default" : *queue},
+               {"queue", queue == nullptr || queue->empty() ? parts_.default_queue : *queue},
                {"minResources", std::move(resources)}};
   if (!pod.spec.priority_class_name.empty())
     spec["priorityClassName"] = pod.spec.priority_class_name;

@@ -23,10 +23,11 @@ class PodGroupController {
  public:
   struct Parts {
     cluster::World& world;
-    cluster::Writer& writer;
+    cluster::ObjectWriter& writer;
     Executor& executor;
     const Log& log;
     std::vector<std::string> scheduler_names;
+    std::string default_queue;  // of pods that name none
     std::function<void()> wake;
   };
   explicit PodGroupController(Parts parts)

@@ -1,6 +1,5 @@
 #include "batch/controllers/queue_controller.h"
 
-#include <map>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -14,13 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Phases {
-  int32_t pending = 0, inqueue = 0, running = 0, unknown = 0, completed = 0;
-  int32_t alive() const { return pending + inqueue + running + unknown; }
-};
-
-Phases CountOf(const model::PodGroup& group) {
-  Phases count;
+GroupPhases CountOf(const model::PodGroup& group) {
+  GroupPhases count;
   const std::string& phase = group.status.phase;
   (phase == "Inqueue"     ? count.inqueue
    : phase == "Running"   ? count.running
@@ -30,7 +24,7 @@ Phases CountOf(const model::PodGroup& group) {
   return count;
 }
 
-std::string StateOf(const model::Queue& queue, const Phases& phases) {
+std::string StateOf(const model::Queue& queue, const GroupPhases& phases) {
   const std::string* wanted = queue.metadata.annotations.Find(kQueueStateKey);
   if (wanted == nullptr || *wanted != "Closed") {
     // One that somebody else has closed stays so.
@@ -55,11 +49,11 @@ void QueueController::MakeIfAbsent(const std::string& name, bool reclaimable) {
 void QueueController::Sync() {
   MakeIfAbsent(std::string(kRootQueue), false);
   MakeIfAbsent(parts_.default_queue, true);
-  std::map<std::string, Phases> phases;
+  std::map<std::string, GroupPhases> phases;
   parts_.world.objects<model::PodGroup>().ForEach([&](const auto& group) {
     const std::string& queue = group->spec.queue.empty() ? parts_.default_queue : group->spec.queue;
-    Phases& all = phases[queue];
-    const Phases one = CountOf(*group);
+    GroupPhases& all = phases[queue];
+    const GroupPhases one = CountOf(*group);
     all.pending += one.pending;
     all.inqueue += one.inqueue;
     all.running += one.running;
@@ -68,7 +62,7 @@ void QueueController::Sync() {
   });
   for (const auto& queue : parts_.world.objects<model::Queue>().List()) {
     const std::string& name = queue->metadata.name;
-    const Phases& now = phases[name];
+    const GroupPhases& now = phases[name];
     const model::QueueStatus& was = queue->status;
     const std::string state = StateOf(*queue, now);
     if (was.state == state && was.pending == now.pending && was.inqueue == now.inqueue &&
@@ -86,6 +80,7 @@ void QueueController::Sync() {
                           {"completed", now.completed}}}};
     parts_.executor.Spawn(Write(name, queue->metadata.uid, patch.dump()));
   }
+  phases_ = std::move(phases);
 }
 
 coppice::Task<void> QueueController::Create(std::string name, std::string json) {

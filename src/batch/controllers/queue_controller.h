@@ -16,6 +16,7 @@
 
 #include "base/executor.h"
 #include "base/log.h"
+#include "batch/group_phases.h"
 #include "cluster/world.h"
 #include "cluster/writer.h"
 #include "model/batch.h"
@@ -28,7 +29,7 @@ class QueueController {
  public:
   struct Parts {
     cluster::World& world;
-    cluster::Writer& writer;
+    cluster::ObjectWriter& writer;
     Executor& executor;
     const Log& log;
     std::string default_queue;
@@ -38,6 +39,7 @@ class QueueController {
 
   void Sync();
   size_t under_way() const { return busy_.size(); }
+  const std::map<std::string, GroupPhases>& phases() const { return phases_; }  // by queue
 
  private:
   static constexpr Duration kAgain = std::chrono::seconds(1);
@@ -47,6 +49,7 @@ class QueueController {
 
   const Parts parts_;
   std::set<std::string> busy_;  // names
+  std::map<std::string, GroupPhases> phases_;
 };
 
 }  // namespace coppice::batch

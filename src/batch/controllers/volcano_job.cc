@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/go_duration.h"
 #include "wire/time_text.h"
 
 namespace coppice::batch {
@@ -74,6 +75,13 @@ Status Policies(const Json& object, const std::string& path, std::vector<JobPoli
     TRY(Texts(item, "events", where, policy.events));
     TRY(Number(item, "exitCode", where, policy.exit_code));
     TRY(Text(item, "action", where, policy.action));
+    std::string timeout;
+    TRY(Text(item, "timeout", where, timeout));
+    if (!timeout.empty()) {
+      const auto parsed = ParseGoDuration(timeout);
+      if (!parsed.ok()) return WrongType(where + ".timeout", "a duration");
+      policy.timeout = *parsed;
+    }
     out.push_back(std::move(policy));
   }
   return Status::Ok();
@@ -92,6 +100,15 @@ Result<JobTask> ReadTask(const Json& json, const std::string& path) {
   const Json& pod = MemberOf(json, "template");
   if (!pod.is_object()) return WrongType(path + ".template", "an object");
   task.pod_template = pod.dump(-1, ' ', false, Json::error_handler_t::replace);
+  TRY(Text(MemberOf(pod, "spec"), "priorityClassName", path + ".template.spec",
+           task.priority_class_name));
+  if (const Json& policy = MemberOf(json, "partitionPolicy"); policy.is_object()) {
+    JobPartitions& partitions = task.partitions.emplace();
+    TRY(Number(policy, "partitionSize", path + ".partitionPolicy", partitions.size));
+    TRY(Number(policy, "minPartitions", path + ".partitionPolicy", partitions.least));
+    if (const Json& topology = MemberOf(policy, "networkTopology"); topology.is_object())
+      partitions.network_topology = topology.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
   TRY(Policies(json, path, task.policies));
   const Json& depends = MemberOf(json, "dependsOn");
   TRY(Texts(depends, "name", path + ".dependsOn", task.depends_on));
@@ -165,6 +182,16 @@ Result<VolcanoJob> ReadVolcanoJob(std::string_view text) {
     job.tasks.push_back(TRY(ReadTask(task, "spec.tasks[" + std::to_string(index) + "]")));
     if (job.tasks.back().name.empty()) job.tasks.back().name = "default" + std::to_string(index);
   }
+  if (const Json& topology = MemberOf(spec, "networkTopology"); topology.is_object())
+    job.network_topology = topology.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto note = [&](const Json& object, const char* key, const std::string& path) {
+    const Json& value = MemberOf(object, key);
+    if (!value.is_null() && !value.empty() && value != "" && value != "none")
+      job.ignored.push_back(path + "." + key);
+  };
+  note(spec, "volumes", "spec");
+  for (const Json& task : tasks)
+    note(task, "topologyPolicy", "spec.tasks[" + std::to_string(&task - &tasks[0]) + "]");
   if (const Json& plugins = MemberOf(spec, "plugins"); plugins.is_object()) {
     for (const auto& [name, arguments] : plugins.items()) job.plugins.push_back(name);
   }
