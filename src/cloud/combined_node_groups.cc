@@ -50,7 +50,7 @@ CombinedNodeGroups::~CombinedNodeGroups() = default;
 std::vector<ProviderHealth> CombinedNodeGroups::Health() const {
   const auto routes = routes_.Load();
   std::vector<ProviderHealth> all;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& provider : providers_) {
     all.push_back({.provider = provider->name,
                    .failure = provider->failure,
@@ -82,7 +82,7 @@ Result<CombinedNodeGroups::Provider*> CombinedNodeGroups::Route(std::string_view
 Result<CombinedNodeGroups::Provider*> CombinedNodeGroups::RouteChange(
     std::string_view group) const {
   Provider* provider = TRY(Route(group));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (provider->failure.ok()) return provider;
   std::string since = "it has never answered";
   if (provider->answered) {

@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "cloud/node_groups.h"
 #include "cloud/published.h"
@@ -106,7 +107,7 @@ class CombinedNodeGroups final : public NodeGroups {
   std::vector<std::unique_ptr<Provider>> providers_;
   Published<Routes> routes_;
 
-  mutable std::mutex mutex_;  // of what Provider keeps
+  mutable Mutex mutex_;  // of what Provider keeps
   std::condition_variable ended_;
   std::timed_mutex refresh_mutex_;  // one Refresh at a time
   Pool workers_;                    // last: its threads use all of the above

@@ -55,7 +55,7 @@ Status CombinedNodeGroups::Refresh(Deadline deadline) {
 
 void CombinedNodeGroups::StartRefresh(Provider& provider, Deadline deadline) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (provider.running) return;  // still the one before: it hangs
     provider.running = true;
   }
@@ -69,7 +69,7 @@ void CombinedNodeGroups::StartRefresh(Provider& provider, Deadline deadline) {
       context_.log.Warning("a group is left out, its provider cannot answer for it",
                            {{"provider", provider.name}, {"group", group}});
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (kept != nullptr) {
       provider.kept = std::move(kept);
       provider.answered = began;
@@ -90,7 +90,7 @@ void CombinedNodeGroups::StartRefresh(Provider& provider, Deadline deadline) {
 
 // In real time whatever the clock says: what is waited for are threads.
 void CombinedNodeGroups::AwaitRefreshes(Deadline deadline) {
-  std::unique_lock lock(mutex_);
+  UniqueMutexLock lock(mutex_);
   const auto ended = [&](bool good_ones_only) {
     return std::ranges::none_of(providers_, [&](const auto& provider) {
       const bool good = provider->failure.ok() || !provider->tried;
@@ -99,10 +99,11 @@ void CombinedNodeGroups::AwaitRefreshes(Deadline deadline) {
   };
   const Duration left =
       deadline.at == TimePoint::max() ? std::chrono::hours(1) : deadline.Left(context_.clock);
-  ended_.wait_for(lock, left + kGrace, [&] { return ended(true); });
+  ended_.wait_for(lock.standard(), left + kGrace, [&] { return ended(true); });
   const Duration still =
       deadline.at == TimePoint::max() ? std::chrono::hours(1) : deadline.Left(context_.clock);
-  ended_.wait_for(lock, std::min(context_.patience, still), [&] { return ended(false); });
+  ended_.wait_for(lock.standard(), std::min(context_.patience, still),
+                  [&] { return ended(false); });
   for (const auto& provider : providers_) {
     if (!provider->running || (provider->tried && !provider->failure.ok())) continue;
     provider->failure = DeadlineExceeded("its refresh has not ended");
@@ -119,7 +120,7 @@ Status CombinedNodeGroups::Rebuild() {
   std::map<std::string_view, std::vector<Provider*>> claims;
   std::vector<bool> broken;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& provider : providers_) {
       routes->lists.push_back(provider->kept);
       broken.push_back(!provider->failure.ok());

@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "cloud/cloud.h"
 
 namespace coppice::cloud {
@@ -68,22 +68,22 @@ class FakeCloud : public Cloud {
   std::function<Duration()> draw_lag;  // how long lists do not show the next create or delete
 
   void set_quota(size_t machines) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     quota_ = machines;
   }
   void set_boot_time(Duration boot_time) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     boot_time_ = boot_time;
   }
   void set_flavors(std::vector<Flavor> flavors) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     flavors_ = std::move(flavors);
   }
 
   // What somebody else does behind our back. Returns the id.
   ProviderId Plant(const std::string& name, Tags tags,
                    MachineState state = MachineState::kRunning) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Entry entry{.machine = {.id = NextId(),
                             .name = name,
                             .flavor = "small",
@@ -96,29 +96,29 @@ class FakeCloud : public Cloud {
     return id;
   }
   void Vanish(const ProviderId& id) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     entries_.at(id).deleted_at = clock_.Now();
   }
   void SetState(const ProviderId& id, MachineState state, std::optional<MachineError> error = {}) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     entries_.at(id).machine.state = state;
     entries_.at(id).machine.error = std::move(error);
   }
 
   void SetTags(const ProviderId& id, Tags tags) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     entries_.at(id).machine.tags = std::move(tags);
   }
 
   // The truth, without lag.
   std::vector<Entry> everything() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<Entry> all;
     for (const auto& [id, entry] : entries_) all.push_back(entry);
     return all;
   }
   void ForEach(const std::function<void(const Entry&)>& visit) const {  // must not call back
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [id, entry] : entries_) visit(entry);
   }
   std::vector<Machine> alive() const {
@@ -129,17 +129,17 @@ class FakeCloud : public Cloud {
     return all;
   }
   int lists() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return lists_;
   }
   int creates() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return creates_;
   }
 
   Result<std::vector<Machine>> List(const Tags& tags, Deadline) override {
     const FakeAnswer answer = Ask(on_list);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++lists_;
     if (!answer.status.ok()) return answer.status;
     std::vector<Machine> shown;
@@ -160,7 +160,7 @@ class FakeCloud : public Cloud {
     const FakeAnswer answer = on_create ? on_create(spec) : FakeAnswer{};
     if (answer.latency > Duration::zero()) clock_.SleepFor(answer.latency);
     const Duration lag = draw_lag ? draw_lag() : Duration::zero();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++creates_;
     if (!answer.happens) return answer.status;
     if (Alive() >= quota_) return ResourceExhausted("the quota of machines is used up");
@@ -191,7 +191,7 @@ class FakeCloud : public Cloud {
   Status Delete(const ProviderId& id, Deadline) override {
     const FakeAnswer answer = on_delete ? on_delete(id) : FakeAnswer{};
     if (answer.latency > Duration::zero()) clock_.SleepFor(answer.latency);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!answer.happens) return answer.status;
     const auto it = entries_.find(id);
     if (it == entries_.end() || it->second.deleted_at) return NotFound("no machine " + id);
@@ -202,7 +202,7 @@ class FakeCloud : public Cloud {
   Result<std::vector<Flavor>> Flavors(Deadline) override {
     const FakeAnswer answer = Ask(on_flavors);
     if (!answer.status.ok()) return answer.status;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return flavors_;
   }
 
@@ -218,31 +218,31 @@ class FakeCloud : public Cloud {
     if (answer.latency > Duration::zero()) clock_.SleepFor(answer.latency);
     return answer;
   }
-  Machine Aged(const Entry& entry, TimePoint now) const {
+  Machine Aged(const Entry& entry, TimePoint now) const COPPICE_REQUIRES(mutex_) {
     Machine machine = entry.machine;
     if (machine.state == MachineState::kCreating && entry.created_at + boot_time_ <= now) {
       machine.state = MachineState::kRunning;
     }
     return machine;
   }
-  size_t Alive() const {
+  size_t Alive() const COPPICE_REQUIRES(mutex_) {
     return static_cast<size_t>(
         std::ranges::count_if(entries_, [](const auto& e) { return !e.second.deleted_at; }));
   }
-  ProviderId NextId() {
+  ProviderId NextId() COPPICE_REQUIRES(mutex_) {
     const std::string number = std::to_string(++next_id_);
     return "fake://" + std::string(8 - std::min<size_t>(8, number.size()), '0') + number;
   }
 
   Clock& clock_;
-  mutable std::mutex mutex_;
-  std::map<ProviderId, Entry> entries_;
-  std::vector<Flavor> flavors_;
-  size_t quota_ = SIZE_MAX;
-  Duration boot_time_ = std::chrono::seconds(30);
-  uint64_t next_id_ = 0;
-  int lists_ = 0;
-  int creates_ = 0;
+  mutable Mutex mutex_;
+  std::map<ProviderId, Entry> entries_ COPPICE_GUARDED_BY(mutex_);
+  std::vector<Flavor> flavors_ COPPICE_GUARDED_BY(mutex_);
+  size_t quota_ COPPICE_GUARDED_BY(mutex_) = SIZE_MAX;
+  Duration boot_time_ COPPICE_GUARDED_BY(mutex_) = std::chrono::seconds(30);
+  uint64_t next_id_ COPPICE_GUARDED_BY(mutex_) = 0;
+  int lists_ COPPICE_GUARDED_BY(mutex_) = 0;
+  int creates_ COPPICE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace coppice::cloud

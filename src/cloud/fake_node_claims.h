@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "cloud/fake_cloud.h"
 #include "cloud/node_claims.h"
 
@@ -65,34 +65,37 @@ class FakeNodeClaims : public NodeClaims {
   std::function<FakeAnswer(const model::NodeClaim&)> on_create;
   std::function<FakeAnswer(const model::NodeClaim&)> on_delete;
   std::function<FakeAnswer()> on_list;
+  std::function<void(const WaitingShapes&)> on_types;  // told what is asked for
 
   void set_types(InstanceTypes types) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     types_ = std::make_shared<const InstanceTypes>(std::move(types));
   }
   void set_termination_time(Duration time) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     termination_time_ = time;
   }
   void SetDrifted(const ProviderId& id, std::string reason) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     drifted_[id] = std::move(reason);
   }
+  // Before anybody asks for the traits.
+  NodeClaimsTraits& traits() { return traits_; }
   void SetClassNotReady(const std::string& name) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     classes_not_ready_.insert(name);
   }
   void Vanish(const ProviderId& id) {  // somebody else ends it behind our back
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     machines_.at(id).ends_at = clock_.Now();
   }
 
   int calls_out() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return calls_out_;
   }
   size_t ever_made() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return machines_.size();
   }
 
@@ -114,7 +117,7 @@ class FakeNodeClaims : public NodeClaims {
   Result<model::NodeClaim> Create(const model::NodeClaim& claim, Deadline) override {
     const FakeAnswer answer = on_create ? on_create(claim) : FakeAnswer{};
     if (answer.latency > Duration::zero()) clock_.SleepFor(answer.latency);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++calls_out_;
     if (!answer.happens) return answer.status;
     if (claim.spec.node_class_ref && classes_not_ready_.contains(claim.spec.node_class_ref->name)) {
@@ -133,7 +136,7 @@ class FakeNodeClaims : public NodeClaims {
 
   Status Delete(const model::NodeClaim& claim, Deadline) override {
     const FakeAnswer answer = on_delete ? on_delete(claim) : FakeAnswer{};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++calls_out_;
     if (!answer.happens) return answer.status;
     const auto it = machines_.find(claim.status.provider_id);
@@ -143,7 +146,7 @@ class FakeNodeClaims : public NodeClaims {
   }
 
   Result<model::NodeClaim> Get(const ProviderId& id, Deadline) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++calls_out_;
     const auto it = machines_.find(id);
     if (it == machines_.end() || IsGone(it->second)) return NotFound("no machine " + id);
@@ -152,7 +155,7 @@ class FakeNodeClaims : public NodeClaims {
 
   Result<std::vector<model::NodeClaim>> List(Deadline) override {
     const FakeAnswer answer = on_list ? on_list() : FakeAnswer{};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++calls_out_;
     if (!answer.status.ok()) return answer.status;
     std::vector<model::NodeClaim> all;
@@ -163,13 +166,14 @@ class FakeNodeClaims : public NodeClaims {
   }
 
   Result<std::shared_ptr<const InstanceTypes>> InstanceTypesFor(
-      const model::NodePool&, const WaitingShapes&) const override {
-    const std::lock_guard lock(mutex_);
+      const model::NodePool&, const WaitingShapes& waiting) const override {
+    if (on_types) on_types(waiting);
+    const MutexLock lock(mutex_);
     return types_;
   }
 
   Result<std::string> IsDrifted(const model::NodeClaim& claim) const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = machines_.find(claim.status.provider_id);
     if (it == machines_.end() || IsGone(it->second)) return NotFound("no such machine");
     const auto reason = drifted_.find(claim.status.provider_id);
@@ -185,7 +189,7 @@ class FakeNodeClaims : public NodeClaims {
   bool IsGone(const Entry& entry) const { return entry.ends_at && *entry.ends_at <= clock_.Now(); }
 
   // The cheapest offering that the claim allows.
-  Result<model::NodeClaim> Launch(const model::NodeClaim& claim) {
+  Result<model::NodeClaim> Launch(const model::NodeClaim& claim) COPPICE_REQUIRES(mutex_) {
     const auto wanted = model::NodeRequirements::From(claim.spec.requirements, traits_.labels);
     const InstanceType* type = nullptr;
     const Offering* offering = nullptr;
@@ -219,14 +223,14 @@ class FakeNodeClaims : public NodeClaims {
 
   Clock& clock_;
   NodeClaimsTraits traits_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const InstanceTypes> types_;
-  std::map<ProviderId, Entry> machines_;
-  std::map<std::string, ProviderId> by_claim_;  // by the claim's uid
-  std::map<ProviderId, std::string> drifted_;
-  std::set<std::string> classes_not_ready_;
-  Duration termination_time_ = std::chrono::seconds(30);
-  int calls_out_ = 0;
+  mutable Mutex mutex_;
+  std::shared_ptr<const InstanceTypes> types_ COPPICE_GUARDED_BY(mutex_);
+  std::map<ProviderId, Entry> machines_ COPPICE_GUARDED_BY(mutex_);
+  std::map<std::string, ProviderId> by_claim_ COPPICE_GUARDED_BY(mutex_);  // by the claim's uid
+  std::map<ProviderId, std::string> drifted_ COPPICE_GUARDED_BY(mutex_);
+  std::set<std::string> classes_not_ready_ COPPICE_GUARDED_BY(mutex_);
+  Duration termination_time_ COPPICE_GUARDED_BY(mutex_) = std::chrono::seconds(30);
+  int calls_out_ COPPICE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace coppice::cloud

@@ -11,7 +11,7 @@ FanOut::FanOut(Workers& workers, size_t bound)
 }
 
 void FanOut::Work(const std::shared_ptr<State>& state) {
-  std::unique_lock lock(state->mutex);
+  UniqueMutexLock lock(state->mutex);
   while (!state->waiting.empty()) {
     std::function<void()> work = std::move(state->waiting.front());
     state->waiting.pop_front();
@@ -25,7 +25,7 @@ void FanOut::Work(const std::shared_ptr<State>& state) {
 
 void FanOut::Run(std::function<void()> work) {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->waiting.push_back(std::move(work));
     if (state_->running >= state_->bound) return;
     ++state_->running;
@@ -34,7 +34,7 @@ void FanOut::Run(std::function<void()> work) {
   // The pool's queue is full. A runner that is at work takes the piece over; if there is none, the
   // caller does it: late is better than never.
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     if (state_->running > 1) {
       --state_->running;
       return;
@@ -44,18 +44,20 @@ void FanOut::Run(std::function<void()> work) {
 }
 
 bool FanOut::WaitIdle(Clock& clock, Deadline deadline) {
-  std::unique_lock lock(state_->mutex);
-  return clock.WaitUntil(lock, state_->idle, deadline.at,
-                         [this] { return state_->running == 0 && state_->waiting.empty(); });
+  UniqueMutexLock lock(state_->mutex);
+  return clock.WaitUntil(lock.standard(), state_->idle, deadline.at,
+                         [this]() COPPICE_REQUIRES(state_->mutex) {
+                           return state_->running == 0 && state_->waiting.empty();
+                         });
 }
 
 size_t FanOut::running() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->running;
 }
 
 size_t FanOut::waiting() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->waiting.size();
 }
 

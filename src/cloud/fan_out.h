@@ -10,9 +10,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/pool.h"
 
 namespace coppice::cloud {
@@ -36,11 +36,11 @@ class FanOut {
 
  private:
   struct State {
-    std::mutex mutex;
+    Mutex mutex;
     std::condition_variable idle;
-    std::deque<std::function<void()>> waiting;
-    size_t running = 0;
-    size_t bound = 1;
+    std::deque<std::function<void()>> waiting COPPICE_GUARDED_BY(mutex);
+    size_t running COPPICE_GUARDED_BY(mutex) = 0;
+    size_t bound COPPICE_GUARDED_BY(mutex) = 1;
   };
   // Shared with the runners: they may outlive this object.
   static void Work(const std::shared_ptr<State>& state);

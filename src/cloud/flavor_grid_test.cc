@@ -121,6 +121,14 @@ TEST_F(GridClaimsTest, TypesAreMadeToMeasureWithWhatTheKubeletKeepsOnTop) {
   EXPECT_TRUE(close);
 }
 
+TEST_F(GridClaimsTest, SeveralWhoAskInTurnsGetTheirListsAgain) {
+  const auto first = Types(5'000, 10 * kGi);
+  const auto second = Types(1'000, kGi);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(Types(5'000, 10 * kGi), first);
+  EXPECT_EQ(Types(1'000, kGi), second);
+}
+
 TEST_F(GridClaimsTest, AClaimBuysAMeasureAndKeepsItsTypeWhateverWaitsLater) {
   const std::string name = cloud.grid.NameOf({6'000, 11 * kGi});
   cloud.set_flavors({cloud.grid.FlavorOf({6'000, 11 * kGi})});  // what the fake checks orders by

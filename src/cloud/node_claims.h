@@ -94,6 +94,9 @@ struct RepairPolicy {
 // What waits, for a provider that makes instance types to measure: one list of requests per shape.
 struct WaitingShapes {
   std::vector<model::ResourceList> requests;
+  // What machines that stand carry, where it is asked what could replace them. Only called by who
+  // makes types to measure: on a large cluster it takes a while. May be empty.
+  std::function<std::vector<model::ResourceList>()> loads = nullptr;
 };
 
 // A class object as it stands in the cluster, and what it refers to. Whoever wires a provider reads

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -160,7 +161,9 @@ class CloudNodeClaims::Core final : public OrderBook::Owner {
     std::shared_ptr<const InstanceTypes> types;
   };
   Mutex made_mutex_;
-  std::map<std::string, Made> made_ COPPICE_GUARDED_BY(made_mutex_);
+  // By pool, the one asked for last first: whoever buys, consolidates or judges drift asks for
+  // shapes of its own, and each knows by the list whether anything has changed.
+  std::map<std::string, std::deque<Made>> made_ COPPICE_GUARDED_BY(made_mutex_);
 };
 
 // The digits of a claim's machine, from its uid: the end of MachineNameOf.

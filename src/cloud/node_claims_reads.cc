@@ -148,6 +148,9 @@ Result<std::shared_ptr<const InstanceTypes>> CloudNodeClaims::Core::TypesFor(
 
   Made asked{.view = view, .version = picture->version};
   for (const auto& requests : waiting.requests) asked.wanted.push_back(MeasureOf(requests));
+  if (waiting.loads) {
+    for (const auto& load : waiting.loads()) asked.wanted.push_back(MeasureOf(load));
+  }
   {
     const Lock lock(book_.mutex());
     if (const Book* book = book_.ledger().Find(name)) {
@@ -161,10 +164,14 @@ Result<std::shared_ptr<const InstanceTypes>> CloudNodeClaims::Core::TypesFor(
   SortOnce(asked.wanted);
   SortOnce(asked.live);
   const MutexLock lock(made_mutex_);
-  Made& last = made_[name];
-  if (last.types != nullptr && last.view == asked.view && last.version == asked.version &&
-      last.wanted == asked.wanted && last.live == asked.live) {
-    return last.types;
+  std::deque<Made>& kept = made_[name];
+  const auto same = std::ranges::find_if(kept, [&](const Made& made) {
+    return made.view == asked.view && made.version == asked.version &&
+           made.wanted == asked.wanted && made.live == asked.live;
+  });
+  if (same != kept.end()) {
+    std::rotate(kept.begin(), same, same + 1);
+    return kept.front().types;
   }
   auto types = std::make_shared<InstanceTypes>(*view->types);
   const size_t most = traits_.most_instance_types;
@@ -180,8 +187,10 @@ Result<std::shared_ptr<const InstanceTypes>> CloudNodeClaims::Core::TypesFor(
     if (type.ok()) types->push_back(*std::move(type));
   }
   asked.types = std::move(types);
-  last = std::move(asked);
-  return last.types;
+  constexpr size_t kMostKept = 4;
+  if (kept.size() >= kMostKept) kept.pop_back();
+  kept.push_front(std::move(asked));
+  return kept.front().types;
 }
 
 Result<std::string> CloudNodeClaims::Core::IsDrifted(const model::NodeClaim& claim) {

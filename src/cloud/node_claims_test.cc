@@ -4,6 +4,7 @@
 
 #include "base/fake_clock.h"
 #include "cloud/fake_node_claims.h"
+#include "cloud/guarded_claims.h"
 #include "test/conformance/node_claims_suite.h"
 
 namespace coppice::conformance {
@@ -47,6 +48,19 @@ class FakeClaimsUnderTest {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Fake, NodeClaimsSuite, FakeClaimsUnderTest);
+
+// The same behind the gate of the lease.
+class GuardedClaimsUnderTest : public FakeClaimsUnderTest {
+ public:
+  cloud::NodeClaims& claims() { return *guarded_; }
+
+ private:
+  Log log_ = Log::Null();
+  std::unique_ptr<cloud::NodeClaims> guarded_ =
+      cloud::GuardClaims(FakeClaimsUnderTest::claims(), {}, log_);
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Guarded, NodeClaimsSuite, GuardedClaimsUnderTest);
 
 }  // namespace
 }  // namespace coppice::conformance

@@ -5,8 +5,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 // std::atomic<shared_ptr> of g++ 12's library releases its internal bit with relaxed order after a
 // load: harmless on x86, where that instruction is a full fence, a race elsewhere and in
@@ -28,17 +29,17 @@ class Published {
 
 #ifdef COPPICE_PUBLISHED_WITH_MUTEX
   std::shared_ptr<const T> Load() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return current_;
   }
   void Store(std::shared_ptr<const T> next) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     current_.swap(next);  // the old one is released by `next`, after the lock
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const T> current_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const T> current_ COPPICE_GUARDED_BY(mutex_);
 #else
   std::shared_ptr<const T> Load() const { return current_.load(std::memory_order_acquire); }
   void Store(std::shared_ptr<const T> next) {

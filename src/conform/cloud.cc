@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "cloud.pb.h"
 
@@ -283,13 +283,13 @@ Outcome NothingLeft(CloudProbe& probe) {
 
 Outcome ListsAtOnce(CloudProbe& probe) {
   if (!probe.lists) return NotApplicable("List fails");
-  std::mutex mutex;
+  Mutex mutex;
   std::string wrong;
   AtOnce(kListsAtOnce, [&](size_t) {
     for (int round = 0; round < 4; ++round) {
       const Status status = probe.Ours().status();
       if (status.ok()) continue;
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       wrong = status.ToString();
       return;
     }

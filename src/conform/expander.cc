@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "expander.pb.h"
 #include "model/objects.h"
@@ -253,7 +253,7 @@ Outcome LargeQuestion(ExpanderProbe& probe) {
 
 Outcome TogetherAsAlone(ExpanderProbe& probe) {
   if (!probe.answers) return Unanswered();
-  std::mutex mutex;
+  Mutex mutex;
   std::string wrong;
   AtOnce(kQuestionsAtOnce, [&](size_t i) {
     const std::string prefix = "asker" + std::to_string(i) + "-";
@@ -263,7 +263,7 @@ Outcome TogetherAsAlone(ExpanderProbe& probe) {
       auto foreign = answer.ok() ? NotOffered(question, *answer) : std::nullopt;
       if (foreign && !foreign->starts_with("asker")) foreign.reset();  // offered-only has that
       if (answer.ok() && !foreign) continue;
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       wrong =
           foreign ? "'" + *foreign + "' was offered to another asker" : answer.status().ToString();
       return;

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
-
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "conform/calls.h"
 #include "conform/extender_probe.h"
@@ -70,13 +69,13 @@ Outcome ParallelPredicates(ExtenderProbe& probe) {
     if (!answer.ok() || answer->status != 200) return NotApplicable("predicate fails one by one");
     alone.push_back(answer->body);
   }
-  std::mutex mutex;
+  Mutex mutex;
   std::string wrong;
   AtOnce(kPredicatesAtOnce, [&](size_t i) {
     for (int round = 0; round < 4; ++round) {
       const auto answer = probe.Send("predicate", bodies[i]);
       if (answer.ok() && answer->status == 200 && answer->body == alone[i]) continue;
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       wrong = !answer.ok()            ? answer.status().ToString()
               : answer->status != 200 ? fmt::format("status {}", answer->status)
                                       : "another answer than one by one";

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "conform/provider_probe.h"
 
 namespace coppice::conform {
@@ -32,13 +32,13 @@ Result<std::vector<int>> ReadTargets(const ProviderProbe& probe) {
 Outcome ParallelReads(ProviderProbe& probe) {
   const auto alone = ReadTargets(probe);
   if (!alone.ok() || alone->empty()) return NotApplicable("there is nothing to read");
-  std::mutex mutex;
+  Mutex mutex;
   std::string wrong;
   AtOnce(kCallsAtOnce, [&](size_t) {
     for (size_t round = 0; round < kRounds; ++round) {
       const auto together = ReadTargets(probe);
       if (together.ok() && *together == *alone) continue;
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       wrong = together.ok() ? "targets are others than one by one" : together.status().ToString();
       return;
     }
@@ -51,12 +51,12 @@ Outcome ParallelRefreshes(ProviderProbe& probe) {
   if (!probe.refreshes) return NotApplicable("Refresh fails");
   (void)probe.Refresh();  // what one alone changes is another rule's
   const auto before = ReadTargets(probe);
-  std::mutex mutex;
+  Mutex mutex;
   std::string wrong;
   AtOnce(4, [&](size_t i) {
     const Status status = i % 2 == 0 ? probe.Refresh() : probe.ListGroups().status();
     if (status.ok()) return;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     wrong = (i % 2 == 0 ? "Refresh: " : "NodeGroups: ") + status.ToString();
   });
   if (!wrong.empty()) return Failed("two Refreshes and two NodeGroups at once: " + wrong);

@@ -57,7 +57,7 @@ ClientConnection::ClientConnection(Options options)
 
 ClientConnection::~ClientConnection() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   Wake();
@@ -71,7 +71,7 @@ void ClientConnection::Wake() {
 }
 
 bool ClientConnection::takes_calls() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return takes_calls_;
 }
 
@@ -79,15 +79,15 @@ CallEnd ClientConnection::Call(const std::string& method, std::string_view reque
                                std::optional<Duration> left) {
   const auto waiting = std::make_shared<Waiting>();
   waiting->call = {.method = method, .request = std::string(request), .timeout = left, .end = {}};
-  std::unique_lock lock(mutex_);
+  UniqueMutexLock lock(mutex_);
   if (over_) return {*over_, !refused_};
   new_.push_back(waiting);
   Wake();
   const auto ended = [&] { return waiting->end.has_value(); };
   if (left) {
-    waiting->ended.wait_until(lock, Real::now() + *left, ended);
+    waiting->ended.wait_until(lock.standard(), Real::now() + *left, ended);
   } else {
-    waiting->ended.wait(lock, ended);
+    waiting->ended.wait(lock.standard(), ended);
   }
   if (waiting->end) return *std::move(waiting->end);
   waiting->gone = true;
@@ -98,7 +98,7 @@ CallEnd ClientConnection::Call(const std::string& method, std::string_view reque
 }
 
 void ClientConnection::Tell(Waiting& waiting, CallEnd end) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting.end = std::move(end);
   waiting.ended.notify_all();
 }
@@ -108,7 +108,7 @@ void ClientConnection::Run() {
   Status why = Serve();
   if (why.ok()) why = Unavailable("the connection to " + options_.address + " was closed");
   session_.End(why);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   takes_calls_ = false;
   over_ = why;
   for (const auto& waiting : new_) {
@@ -122,7 +122,7 @@ Status ClientConnection::Serve() {
   TRY(Connect().Context("no connection to " + options_.address));
   heard_ = Real::now();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     connected_ = true;
     refused_ = false;
   }
@@ -148,7 +148,7 @@ bool ClientConnection::TakeOrders() {
   std::deque<std::shared_ptr<Waiting>> begun;
   std::vector<std::shared_ptr<Waiting>> given_up;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stop_) return false;
     takes_calls_ = session_.takes_calls();
     std::swap(begun, new_);
@@ -236,7 +236,7 @@ Status ClientConnection::WaitFor(short events, Real::time_point until) {
       // Orders are taken once there is a connection; only the end is of interest now.
       uint64_t count = 0;
       [[maybe_unused]] const ssize_t taken = ::read(wake_.fd(), &count, sizeof count);
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (stop_) return Cancelled("it is not wanted any more");
     }
     if (fds[0].revents != 0) return Status::Ok();
@@ -301,7 +301,7 @@ Status ClientConnection::Connect() {
 Status ClientConnection::Secure(Real::time_point until) {
   if (options_.material == nullptr) return Status::Ok();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     refused_ = true;  // until all is well
   }
   Socket socket = wire_.Release();

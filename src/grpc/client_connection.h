@@ -11,7 +11,6 @@
 #include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "grpc/client_session.h"
 #include "grpc/credentials.h"
@@ -82,14 +82,15 @@ class ClientConnection {
   Real::time_point heard_{};
   bool pinged_ = false;
 
-  mutable std::mutex mutex_;
-  std::deque<std::shared_ptr<Waiting>> new_;
-  std::vector<std::shared_ptr<Waiting>> given_up_;
-  bool stop_ = false;
-  bool connected_ = false;
-  bool refused_ = false;  // by what will not change in a moment: another attempt is of no use
-  bool takes_calls_ = true;
-  std::optional<Status> over_;  // why it has ended
+  mutable Mutex mutex_;
+  std::deque<std::shared_ptr<Waiting>> new_ COPPICE_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Waiting>> given_up_ COPPICE_GUARDED_BY(mutex_);
+  bool stop_ COPPICE_GUARDED_BY(mutex_) = false;
+  bool connected_ COPPICE_GUARDED_BY(mutex_) = false;
+  bool refused_ COPPICE_GUARDED_BY(mutex_) =
+      false;  // by what will not change in a moment: another attempt is of no use
+  bool takes_calls_ COPPICE_GUARDED_BY(mutex_) = true;
+  std::optional<Status> over_ COPPICE_GUARDED_BY(mutex_);  // why it has ended
 
   std::thread thread_;  // last: it uses all of this
 };

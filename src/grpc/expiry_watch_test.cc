@@ -49,5 +49,30 @@ TEST(ExpiryWatchTest, WarnsOnceADayAndShowsTheMoment) {
   EXPECT_THAT(logged, HasSubstr("has expired"));
 }
 
+TEST(CertificateExpiryTest, FilesThatSomebodyElseKeepsAreSaidOfOneByOne) {
+  const test::TestAuthority authority;
+  const test::TempDirectory dir;
+  test::WriteMutualTls(authority, dir);
+  SystemClock real;
+  std::string logged;
+  const Log log(real, [&logged](std::string_view line) { logged += line; }, LogFormat::kText);
+  FakeClock clock{real.Now() + std::chrono::hours(24 * 365 * 200)};
+  Metrics metrics;
+  CertificateExpiry expiry(clock, log, metrics, "coppice_api_");
+  expiry.LookAtFile(dir.At("server.crt"));
+  EXPECT_THAT(logged, HasSubstr("has expired"));
+  EXPECT_THAT(logged, HasSubstr("server.crt"));
+  logged.clear();
+  expiry.LookAtFile(dir.At("server.crt"));
+  EXPECT_THAT(logged, IsEmpty()) << "once a day";
+  expiry.LookAtFile(dir.At("ca.crt"));
+  EXPECT_THAT(logged, HasSubstr("ca.crt")) << "and of another one as well";
+  logged.clear();
+  expiry.LookAtFile(dir.At("none.crt"));
+  EXPECT_THAT(logged, IsEmpty()) << "who uses it says that it is not there";
+  EXPECT_THAT(metrics.Render(),
+              HasSubstr("coppice_api_certificate_not_after_timestamp_seconds{file=\""));
+}
+
 }  // namespace
 }  // namespace coppice::grpc

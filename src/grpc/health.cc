@@ -51,7 +51,7 @@ Health::Health(const std::vector<std::string>& services)
       }()) {}
 
 void Health::Set(bool serving) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   serving_ = serving;
 }
 
@@ -61,7 +61,7 @@ void Health::Tell() {
 
 int Health::StatusOf(const std::string& service) const {
   if (!services_.contains(service)) return pb::HealthCheckResponse::SERVICE_UNKNOWN;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return serving_ ? pb::HealthCheckResponse::SERVING : pb::HealthCheckResponse::NOT_SERVING;
 }
 

@@ -4,12 +4,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "grpc/routes.h"
 
 namespace coppice::grpc {
@@ -34,8 +34,8 @@ class Health {
   Answer Check(const Call& call) const;
 
   const std::set<std::string> services_;
-  mutable std::mutex mutex_;
-  bool serving_ = false;
+  mutable Mutex mutex_;
+  bool serving_ COPPICE_GUARDED_BY(mutex_) = false;
   std::set<Watcher*> watchers_;  // the server's thread only
 };
 

@@ -14,12 +14,12 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "grpc/connection.h"
 #include "grpc/health.h"
 #include "grpc/listen_socket.h"
@@ -84,9 +84,9 @@ struct Server::State {
   uint64_t last_number = 0;
   std::set<uint64_t> hungry;  // have decrypted bytes that were not handled yet
 
-  std::mutex mutex;
-  bool stop = false;  // guarded by mutex, as what is below
-  TimePoint stop_at;
+  Mutex mutex;
+  bool stop COPPICE_GUARDED_BY(mutex) = false;  // guarded by mutex, as what is below
+  TimePoint stop_at COPPICE_GUARDED_BY(mutex);
 
   static std::vector<std::string> NamesOf(const std::vector<Service>& services) {
     std::vector<std::string> names;
@@ -172,7 +172,7 @@ void Server::State::Run() {
       ListenTo(true);
     }
     if (!stopping && [&] {
-          const std::lock_guard lock(mutex);
+          const MutexLock lock(mutex);
           return stop;
         }()) {
       stopping = true;
@@ -193,7 +193,7 @@ void Server::State::Run() {
 bool Server::State::Finished() {
   const bool all_idle =
       std::ranges::all_of(connections, [](const auto& entry) { return entry.second->idle(); });
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (!all_idle && clock.Now() >= stop_at) connections.clear();
   return waiting.idle() && (all_idle || connections.empty());
 }
@@ -348,7 +348,7 @@ void Server::Stop(Duration grace) {
   state_->stopped = true;
   state_->health.Set(false);
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->stop = true;
     state_->stop_at = Later(state_->clock.Now(), grace);
   }

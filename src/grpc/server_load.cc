@@ -52,7 +52,7 @@ void ServerLoad::Refuse(Refusal reason, std::string_view who, std::string_view w
   const TimePoint now = clock_.Now();
   uint64_t since = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Kind& kind = kinds_[static_cast<size_t>(reason)];
     ++kind.count;
     if (kind.counter != nullptr) kind.counter->Increment();
@@ -67,7 +67,7 @@ void ServerLoad::Refuse(Refusal reason, std::string_view who, std::string_view w
 }
 
 uint64_t ServerLoad::refused(Refusal reason) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return kinds_[static_cast<size_t>(reason)].count;
 }
 

@@ -8,13 +8,13 @@
 
 #include <array>
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace coppice::grpc {
@@ -77,8 +77,8 @@ class ServerLoad {
   size_t held_ = 0;
   Gauge* held_bytes_ = nullptr;
   Gauge* connections_ = nullptr;
-  mutable std::mutex mutex_;
-  std::array<Kind, kRefusals> kinds_;
+  mutable Mutex mutex_;
+  std::array<Kind, kRefusals> kinds_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::grpc

@@ -29,7 +29,7 @@ void WaitingCalls::Start(uint64_t connection, const Caller& caller, WaitingCall 
   job->caller.names = caller.Names();
   job->caller.address = caller.Address();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++running_;
   }
   const Status queued = workers_.Submit([this, job] { Finish(*job, Work(*job)); });
@@ -39,7 +39,7 @@ void WaitingCalls::Start(uint64_t connection, const Caller& caller, WaitingCall 
 }
 
 void WaitingCalls::Finish(const Job& job, Answer answer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   late_.push_back({job.connection, job.call.stream, std::move(answer), job.call.held});
   --running_;
   wake_();  // under the lock: afterwards the server may be gone
@@ -65,7 +65,7 @@ Answer WaitingCalls::Work(const Job& job) {
 std::vector<WaitingCalls::Late> WaitingCalls::Take() {
   std::vector<Late> taken;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     taken.swap(late_);
   }
   for (const Late& one : taken) load_.Return(one.held);
@@ -73,7 +73,7 @@ std::vector<WaitingCalls::Late> WaitingCalls::Take() {
 }
 
 bool WaitingCalls::idle() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return running_ == 0 && late_.empty();
 }
 

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "grpc/http2_session.h"
 
@@ -46,9 +46,9 @@ class WaitingCalls {
   const Clock& clock_;
   ServerLoad& load_;
   const std::function<void()> wake_;
-  mutable std::mutex mutex_;
-  std::vector<Late> late_;
-  size_t running_ = 0;
+  mutable Mutex mutex_;
+  std::vector<Late> late_ COPPICE_GUARDED_BY(mutex_);
+  size_t running_ COPPICE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace coppice::grpc

@@ -10,7 +10,7 @@ std::shared_ptr<const AnswerCache::Listing> AnswerCache::CurrentListing() {
   const uint64_t version = groups_.Version();
   std::shared_ptr<const Listing> before;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (version != 0 && listing_version_ == version) return listing_;
     before = listing_;
   }
@@ -27,7 +27,7 @@ std::shared_ptr<const AnswerCache::Listing> AnswerCache::CurrentListing() {
     listing = std::move(made);
   }
   if (version == 0) return listing;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (listing_version_ < version) {
     listing_version_ = version;
     listing_ = listing;
@@ -39,7 +39,7 @@ grpc::Answer AnswerCache::PerGroup(TextByGroup Kept::* kept, std::string_view gr
                                    const std::function<Result<std::string>()>& make) {
   const uint64_t version = groups_.Version();
   if (version != 0) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (kept_.version == version) {
       const TextByGroup& texts = kept_.*kept;
       if (const auto it = texts.find(group); it != texts.end()) return grpc::Bytes(it->second);
@@ -49,7 +49,7 @@ grpc::Answer AnswerCache::PerGroup(TextByGroup Kept::* kept, std::string_view gr
   if (!made.ok()) return made.status();
   auto text = std::make_shared<const std::string>(std::move(made).value());
   if (version != 0) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (kept_.version < version) kept_ = Kept{.version = version};
     if (kept_.version == version) (kept_.*kept).insert_or_assign(std::string(group), text);
   }

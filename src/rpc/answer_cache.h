@@ -11,12 +11,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "cloud/node_groups.h"
 #include "grpc/handler.h"
@@ -63,10 +63,10 @@ class AnswerCache {
                         const std::function<Result<std::string>()>& make);
 
   cloud::NodeGroups& groups_;
-  std::mutex mutex_;
-  uint64_t listing_version_ = 0;
-  std::shared_ptr<const Listing> listing_;
-  Kept kept_;
+  Mutex mutex_;
+  uint64_t listing_version_ COPPICE_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<const Listing> listing_ COPPICE_GUARDED_BY(mutex_);
+  Kept kept_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::rpc

@@ -1,9 +1,9 @@
 #include "rpc/expander_server.h"
 
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "rpc/expander_messages.h"
 
 namespace coppice::rpc {
@@ -37,7 +37,7 @@ class ExpanderServer {
  private:
   // Reading requests is the long part and goes on in parallel; the chain is of one thread.
   expand::Choice Choose(const expand::Options& options, const expand::Surroundings& around) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return parts_.chain.Choose(options, around);
   }
 
@@ -56,7 +56,7 @@ class ExpanderServer {
 
   const ExpanderServerParts parts_;
   expand::Surroundings around_;
-  std::mutex mutex_;
+  Mutex mutex_;
 };
 
 }  // namespace

@@ -27,10 +27,13 @@
 
 namespace coppice::conformance {
 
+class BatchWorld;
+
 struct BatchPluginUnderTest {
   std::string name;
   std::function<void(batch::PluginRegistry&, fit::FilterRegistry&)> add;
   batch::ArgumentValue::Map arguments = {};
+  std::function<void(BatchWorld&)> prepare = nullptr;  // what it looks at besides
   friend void PrintTo(const BatchPluginUnderTest& of, std::ostream* out) { *out << of.name; }
 };
 
@@ -77,7 +80,7 @@ class BatchWorld {
     group.metadata.creation_timestamp = model::Time{input.now - std::chrono::minutes(minutes)};
     group.spec.min_member = least;
     group.spec.queue = queue;
-    group.spec.min_resources["cpu"] = model::Quantity::FromUnits(least);
+    group.spec.min_resources.emplace()["cpu"] = model::Quantity::FromUnits(least);
     group.status.phase = "Inqueue";
   }
   void Pod(const std::string& group, int number, const std::string& cpu, const std::string& node) {
@@ -108,6 +111,7 @@ class BatchPluginSuite : public testing::TestWithParam<BatchPluginUnderTest> {
   void Open(bool empty = false) {
     GetParam().add(plugins_, filters_);
     world_ = std::make_unique<BatchWorld>(empty);
+    if (GetParam().prepare) GetParam().prepare(*world_);
     auto conf = batch::ParseConf("actions: \"allocate\"\ntiers: []\n");
     ASSERT_TRUE(conf.ok()) << conf.status();
     auto opened =
@@ -161,6 +165,28 @@ class BatchPluginSuite : public testing::TestWithParam<BatchPluginUnderTest> {
       text += slots_.predicate->CheckNode(*task, node) ? "n" : "y";
     }
   }
+  void NetworkOf(std::string& text) const {
+    if (!slots_.hyper_node_gradient) return;
+    for (const batch::Task* task : Tasks(false)) {
+      std::vector<double> scores(session_->nodes().size());
+      if (slots_.batch_node_order)
+        (void)slots_.batch_node_order->ScoreNodes(*task, session_->nodes(), scores);
+      for (const double score : scores) text += Number(score) + " ";
+    }
+    const batch::HyperNode& top = session_->hyper_nodes().top();
+    for (const batch::Job* job : session_->jobs()) {
+      for (const auto purpose : {batch::SearchPurpose::kAllocate, batch::SearchPurpose::kEvict}) {
+        for (const auto& row : slots_.hyper_node_gradient->GradientsOf(*job, top, purpose)) {
+          std::vector<double> scores(row.size());
+          if (slots_.hyper_node_order && !job->sub_jobs.empty())
+            (void)slots_.hyper_node_order->ScoreHyperNodes(*job->sub_jobs.front(), row, scores);
+          for (size_t i = 0; i < row.size(); ++i)
+            text += row[i]->name + "=" + Number(scores[i]) + " ";
+        }
+      }
+      text += ";";
+    }
+  }
   // Everything that the plug-in answers, as one text.
   std::string Answers() const {
     std::string text;
@@ -191,6 +217,8 @@ class BatchPluginSuite : public testing::TestWithParam<BatchPluginUnderTest> {
         text += score.ok() ? Number(*score) + " " : "error ";
       }
     }
+    text += "|network ";
+    NetworkOf(text);
     text += "|victims ";
     const std::vector<batch::Task*> running = Tasks(true);
     for (const batch::Task* task : Tasks(false)) {

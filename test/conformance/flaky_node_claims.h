@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,12 +36,15 @@ class FlakyNodeClaims final : public cloud::NodeClaims {
     return made;
   }
   Status Delete(const model::NodeClaim& claim, Deadline deadline) override {
+    ++calls;
     return inner_.Delete(claim, deadline);
   }
   Result<model::NodeClaim> Get(const cloud::ProviderId& id, Deadline deadline) override {
+    ++calls;
     return inner_.Get(id, deadline);
   }
   Result<std::vector<model::NodeClaim>> List(Deadline deadline) override {
+    ++calls;
     if (std::exchange(fail_list, false)) return Unavailable("half a page");
     return inner_.List(deadline);
   }
@@ -50,6 +54,17 @@ class FlakyNodeClaims final : public cloud::NodeClaims {
   }
   Result<std::string> IsDrifted(const model::NodeClaim& claim) const override {
     return inner_.IsDrifted(claim);
+  }
+  Status Refresh(Deadline deadline) override { return inner_.Refresh(deadline); }
+  void SetClasses(std::vector<cloud::NodeClassInput> classes) override {
+    inner_.SetClasses(std::move(classes));
+  }
+  std::vector<cloud::NodeClassState> ClassStates() const override { return inner_.ClassStates(); }
+  void SetClaims(std::vector<cloud::ClaimRef> claims) override {
+    inner_.SetClaims(std::move(claims));
+  }
+  std::optional<cloud::NodeToRegister> NodeFor(const model::NodeClaim& claim) const override {
+    return inner_.NodeFor(claim);
   }
 
  private:

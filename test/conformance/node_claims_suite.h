@@ -226,10 +226,21 @@ TYPED_TEST_P(NodeClaimsSuite, NoReadCallsOut) {
   const auto claim = this->Launched("one");
   EXPECT_OK(this->claims().Refresh(this->Soon()));
   const int before = this->under_test_.CallsOut();
+  EXPECT_GT(before, 0) << "nobody counts the calls";
   (void)this->claims().Name();
   (void)this->claims().Traits();
   (void)this->claims().SupportedNodeClasses();
   (void)this->claims().RepairPolicies();
+  (void)this->claims().InstanceTypesFor(this->under_test_.Pool(), {});
+  (void)this->claims().IsDrifted(claim);
+  (void)this->claims().NodeFor(claim);
+  (void)this->claims().ClassStates();
+  EXPECT_EQ(this->under_test_.CallsOut(), before);
+  // Nor does what is only told.
+  this->claims().SetClaims({{claim.metadata.uid, claim.status.provider_id}});
+  this->claims().SetClasses({});
+  EXPECT_EQ(this->under_test_.CallsOut(), before);
+  (void)this->claims().ClassStates();
   (void)this->claims().InstanceTypesFor(this->under_test_.Pool(), {});
   (void)this->claims().IsDrifted(claim);
   EXPECT_EQ(this->under_test_.CallsOut(), before);

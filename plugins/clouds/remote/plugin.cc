@@ -6,6 +6,7 @@
 
 #include "cloud/cloud.h"
 #include "grpc/channel.h"
+#include "grpc/expiry_watch.h"
 #include "plugins/clouds/remote/options.h"
 #include "plugins/clouds/remote/remote_cloud.h"
 
@@ -24,13 +25,19 @@ Result<std::unique_ptr<cloud::Cloud>> Make(const cloud::CloudContext& context) {
          .parts = options.cert.empty() ? grpc::TlsParts::kTrust : grpc::TlsParts::kMutual},
         context.log));
   }
+  std::shared_ptr<grpc::ExpiryWatch> expiry;
+  if (certificates != nullptr) {
+    expiry = std::make_shared<grpc::ExpiryWatch>(certificates, context.clock, context.log,
+                                                 context.metrics, "coppice_remote_cloud_");
+  }
   const auto channel =
       std::make_shared<grpc::Channel>(grpc::ChannelOptions{.address = options.address,
                                                            .certificates = std::move(certificates),
                                                            .server_name = options.server_name},
                                       context.clock);
   return std::unique_ptr<cloud::Cloud>(std::make_unique<RemoteCloud>(
-      [channel](const std::string& method, std::string_view request, Deadline deadline) {
+      [channel, expiry](const std::string& method, std::string_view request, Deadline deadline) {
+        if (expiry != nullptr) expiry->LookSometimes();
         return channel->Call(method, request, deadline);
       },
       options.metric_prefix));

@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "expand/expander.h"
 #include "grpc/channel.h"
+#include "grpc/expiry_watch.h"
 #include "plugins/expanders/grpc/answer.h"
 #include "plugins/expanders/grpc/options.h"
 #include "plugins/expanders/grpc/target.h"
@@ -44,6 +45,8 @@ class GrpcExpander final : public expand::Expander {
         log_(context.log),
         timeout_(options.timeout),
         era_(options.legacy_fields ? rpc::Era::kBoth : rpc::Era::kBytes),
+        expiry_(certificates, context.clock, context.log, context.metrics,
+                "coppice_grpc_expander_"),
         channel_({.address = std::move(target),
                   .certificates = std::move(certificates),
                   .max_message_bytes = rpc::kExpanderMessageBytes,
@@ -96,6 +99,7 @@ class GrpcExpander final : public expand::Expander {
     const std::string request =
         TRY(rpc::SerializeBestOptionsRequest(options, around.templates, era_));
     calls_.Increment();
+    expiry_.LookSometimes();
     const TimePoint start = clock_.Now();
     auto answer = channel_.Call(rpc::kBestOptions, request, Deadline::In(clock_, timeout_));
     seconds_.Observe(std::chrono::duration<double>(clock_.Now() - start).count());
@@ -119,6 +123,7 @@ class GrpcExpander final : public expand::Expander {
   const Log& log_;
   const Duration timeout_;
   const rpc::Era era_;
+  coppice::grpc::ExpiryWatch expiry_;
   coppice::grpc::Channel channel_;
   Counter& calls_;
   Histogram& seconds_;

@@ -83,6 +83,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Price, ExpanderSuite, PriceUnderTest);
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::StartsWith;
 
 class PriceTest : public testing::Test {
  protected:
@@ -91,6 +92,7 @@ class PriceTest : public testing::Test {
         price_.Make({.clock = clock_, .rng = rng_, .log = log_, .metrics = metrics_});
     expand::Surroundings around;
     around.cluster_nodes = cluster_nodes;
+    around.note = [this](std::string sentence) { notes_.push_back(std::move(sentence)); };
     return test::GroupsOf(expander->Narrow(set.options(), around));
   }
 
@@ -99,7 +101,22 @@ class PriceTest : public testing::Test {
   Log log_ = Log::Null();
   Metrics metrics_;
   PriceUnderTest price_;
+  std::vector<std::string> notes_;
 };
+
+TEST_F(PriceTest, ThatNothingCouldBeChosenIsSaidWithWhy) {
+  const test::OptionSet set({{.group = "a-free of charge"}, {.group = "b-gift"}});
+  EXPECT_THAT(Left(set), ElementsAre());
+  EXPECT_THAT(notes_,
+              ElementsAre(StartsWith(
+                  "no option has a price, so none is chosen: no price for template-of-b-")));
+}
+
+TEST_F(PriceTest, HowManyHadNoPriceIsSaid) {
+  const test::OptionSet set({{.group = "a-20"}, {.group = "b-gift"}});
+  EXPECT_THAT(Left(set), ElementsAre("a-20"));
+  EXPECT_THAT(notes_, ElementsAre(StartsWith("1 without a price: no price for template-of-b-")));
+}
 
 TEST_F(PriceTest, TheCheaperOfTwoAlikeWins) {
   const test::OptionSet set({{.group = "a-20"}, {.group = "b-10"}});

@@ -3,12 +3,9 @@
 #include "plugins/node_groups/externalgrpc/client.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/strings.h"
-#include "grpc/certificate_end.h"
 #include "grpc/channel.h"
 #include "grpc/credentials.h"
 #include "plugins/node_groups/externalgrpc/sweep.h"
@@ -350,14 +347,7 @@ void Client::ShowCertificate() {
   const auto config = this->config();
   const std::string& file = config->cert.empty() ? config->cacert : config->cert;
   if (file.empty()) return;
-  std::ifstream in(file, std::ios::binary);
-  const std::string pem((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const auto end = grpc::CertificateEnd(pem);
-  if (!end.ok()) return;  // the connection says what is wrong with it
-  parts_.metrics
-      .GetGauge("coppice_externalgrpc_certificate_not_after_timestamp_seconds",
-                "When the certificate in use expires, in seconds since 1970.", {{"file", file}})
-      .Set(std::chrono::duration<double>(end->time_since_epoch()).count());
+  expiry_.LookAtFile(file);
 }
 
 }  // namespace coppice::node_groups::externalgrpc

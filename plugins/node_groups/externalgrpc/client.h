@@ -32,6 +32,7 @@
 #include "cloud/node_groups.h"
 #include "cloud/node_groups_context.h"
 #include "cloud/published.h"
+#include "grpc/expiry_watch.h"
 #include "plugins/node_groups/externalgrpc/asked.h"
 #include "plugins/node_groups/externalgrpc/cloud_config.h"
 #include "plugins/node_groups/externalgrpc/link.h"
@@ -149,6 +150,8 @@ class Client final : public cloud::NodeGroups {
   std::shared_ptr<const CloudConfig> config() const { return config_.Load(); }
 
   const Parts parts_;
+  grpc::CertificateExpiry expiry_{parts_.clock, parts_.log, parts_.metrics,
+                                  "coppice_externalgrpc_"};
   Remote remote_;
   cloud::Published<CloudConfig> config_;  // as last read
   std::atomic<uint64_t> tickets_{0};
