@@ -14,6 +14,14 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
+def nodes_of(body):
+    """With `extender.compact` most of the nodes that the opening has shown may be meant by naming the others."""
+    if "allNodesBut" not in body:
+        return body["nodes"] or []
+    others = set(body["allNodesBut"])
+    return [node for name, node in WORLD.kinds["Nodes"].items() if name not in others]
+
+
 def best_effort_crowd(task, node, limit):
     """Best-effort pods do not go where there are more than `limit` pods already."""
     return task["BestEffort"] and len(node["Tasks"]) > limit
@@ -29,7 +37,7 @@ def predicate(body):
 def batch_predicate(body):
     """All nodes of a task in one call; a node that is not named passes."""
     refused = {}
-    for node in body["nodes"] or []:
+    for node in nodes_of(body):
         answer = predicate({"task": body["task"], "node": node})
         if answer["status"]:
             refused[node["Name"]] = answer
@@ -39,7 +47,7 @@ def batch_predicate(body):
 def prioritize(body):
     # Added to what the plug-ins say; who is not named gets nothing.
     crowded = lambda node: best_effort_crowd(body["task"], node, 5)
-    scores = {node["Name"]: 0 if crowded(node) else 1 for node in body["nodes"] or []}
+    scores = {node["Name"]: 0 if crowded(node) else 1 for node in nodes_of(body)}
     return {"nodeScore": scores, "errorMessage": ""}
 
 

@@ -135,9 +135,12 @@ int Main(int argc, char** argv, Plugins& plugins) {
     return RunAutoscaler(args, plugins);
   }
   if (argc > 0 && CalledKubectlPlugin(argv[0])) {
+    // `kubectl coppice top …`, `kubectl coppice explain …`, `kubectl coppice pod …`
     std::vector<std::string> args(argv + 1, argv + argc);
+    const bool top = !args.empty() && args.front() == "top";
+    if (top || (!args.empty() && args.front() == "explain")) args.erase(args.begin());
     args.insert(args.begin(), "--from-kubectl");
-    return RunExplain(args, plugins);
+    return top ? RunTop(args, plugins) : RunExplain(args, plugins);
   }
   const std::string_view word = argc > 1 ? argv[1] : "";
   for (const Command& command : kCommands) {

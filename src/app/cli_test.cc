@@ -68,6 +68,30 @@ TEST(CliTest, WhateverIsWrongTheCodeIsTwoAndTheNearestIsNamed) {
       {{"run", "--web-address=nowhere"}, "--web-address=nowhere: a port is missing"},
       {{"conform"}, "a provider, an expander, an extender or a cloud"},
       {{"run", "--for=soon"}, "--for=soon"},
+      {{"run", "--nodes=1:5:general-nrth1", "--for=1m", "--speed=0"},
+       "did you mean 'general-north1'?"},
+      {{"run", "--node-pools", "--batch-max-duration=-1s"}, "'-1s' is out of range"},
+      {{"run", "--node-pools", "--pool-batch-quiet=-5s"}, "--pool-batch-quiet=-5s"},
+      {{"run", "--node-pools", "--pool-max-view-age=-1m"}, "--pool-max-view-age=-1m"},
+      {{"run", "--node-pools", "--pause-between-disruptions=-1s"}, "at least 0s"},
+      {{"run", "--node-pools", "--spot-to-spot-least-types=-1"}, "'-1' is out of range"},
+      {{"run", "--node-pools", "--preference-policy=Respct"}, "Respect or Ignore"},
+      {{"run", "--node-pools", "--feature-gates=NodeRepar=true"}, "did you mean NodeRepair?"},
+      {{"run", "--batch-max-duration=1s"}, "counts with --node-pools only"},
+      {{"run", "--batch", "--schedule-period=0s"}, "--schedule-period=0s"},
+      {{"run", "--batch", "--percentage-nodes-to-find=101"}, "0 to 100"},
+      {{"run", "--batch", "--gang-attempts=0"}, "1 to 1000"},
+      {{"run", "--batch", "--gang-hold=-1s"}, "--gang-hold=-1s"},
+      {{"run", "--batch", "--gangs-at-once=0"}, "--gangs-at-once=0"},
+      {{"run", "--batch", "--kube-api-qps=-1"}, "--kube-api-qps=-1"},
+      {{"run", "--gang-attempts=3"}, "counts with --batch only"},
+      {{"explain", "pod", "web-0"}, "asked for as NAMESPACE/NAME, such as default/web-0"},
+      {{"explain", "nod", "x"}, "there are pod, node"},
+      {{"simulate", "--cluster=examples/simulate/cluster.yaml", "--remove-node=general-22"},
+       "did you mean general-2?"},
+      {{"simulate", "--node-pools", "--cluster=-"}, "--cloud-config is required"},
+      {{"simulate", "--node-pools", "--cluster=-", "--cloud-config=x", "--cloud-provider=simulatd"},
+       "did you mean 'simulated'?"},
       {{"run", "now"}, "'now' is no flag"},
       {{"run", "--dry-run"}, "--dry-run: nothing real is touched on a model cluster"},
       {{"simulate"}, "--cluster is required"},
@@ -100,6 +124,25 @@ TEST(CliTest, WhateverIsWrongTheCodeIsTwoAndTheNearestIsNamed) {
     EXPECT_THAT(outcome.err, HasSubstr(says)) << testing::PrintToString(args);
     EXPECT_THAT(outcome.err, HasSubstr("--help")) << testing::PrintToString(args);
   }
+}
+
+// What cannot be used is named by the file and by what is wrong with it, not by what a library said.
+TEST(CliTest, FilesThatCannotBeUsedAreNamedWithWhy) {
+  const test::TempDirectory dir;
+  const std::string words = dir.Write("words", "just words\n");
+  const std::string sizes =
+      dir.Write("sizes.yaml",
+                "clusterTag: a\ncloud: {kind: simulated}\nnodeGroups:\n"
+                "- {name: a, flavor: small-2-4, zone: north1, maxSize: two}\n");
+  EXPECT_THAT(Invoke({"simulate", "--cluster=" + words}).err,
+              HasSubstr("words:1:1: expected an object, as `kubectl get ... -o json` prints it"));
+  EXPECT_THAT(Invoke({"extender", "--tls-cert=/no/cert", "--tls-key=/no/key"}).err,
+              HasSubstr("/no/cert cannot be read: No such file or directory"));
+  EXPECT_THAT(Invoke({"rehearse", "/no/log"}).err,
+              HasSubstr("cannot read /no/log: No such file or directory"));
+  const std::string said = Invoke({"validate", sizes}).err;
+  EXPECT_THAT(said, HasSubstr("must be a whole number, not \"two\""));
+  EXPECT_THAT(said, ::testing::Not(HasSubstr("never has a machine"))) << "it was never 0";
 }
 
 TEST(CliTest, EveryCommandSaysHowItIsUsed) {

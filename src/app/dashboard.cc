@@ -102,6 +102,7 @@ Status Dashboard::Serve() {
                        .guard = *guard_,
                        .desk = desk_.get(),
                        .health = [this](report::JsonOut& out) { WriteHealth(out); },
+                       .stands_by = parts_.stands_by,
                        .control_state = parts_.control_state,
                        .control = parts_.control});
   net::HttpServerOptions server = web::SiteServerOptions(at, parts_.log);
@@ -162,17 +163,20 @@ Result<std::string> Dashboard::WorkOut(const web::Question& question,
   const auto moment = std::make_shared<std::promise<Result<whatif::LiveMoment>>>();
   std::future<Result<whatif::LiveMoment>> comes = moment->get_future();
   const cloud::ScalingOptions defaults = parts_.flags.options.group_defaults;
-  parts_.decide([moment, defaults](const cluster::World* world, cloud::NodeGroups* groups,
-                                   TimePoint now) {
-    if (world == nullptr) {
-      moment->set_value(Unavailable("no engine decides here now: another replica may be leading"));
-    } else if (groups == nullptr) {
-      moment->set_value(
-          Unavailable("what-ifs are worked out for node groups, and this instance has none"));
-    } else {
-      moment->set_value(whatif::TakeMoment(*world, *groups, now, defaults));
-    }
-  });
+  if (parts_.stands_by) {
+    if (std::string why = parts_.stands_by(); !why.empty()) return Unavailable(std::move(why));
+  }
+  parts_.decide(
+      [moment, defaults](const cluster::World* world, cloud::NodeGroups* groups, TimePoint now) {
+        if (world == nullptr) {
+          moment->set_value(Unavailable("no engine decides here now: ask again in a moment"));
+        } else if (groups == nullptr) {
+          moment->set_value(
+              Unavailable("what-ifs are worked out for node groups, and this instance has none"));
+        } else {
+          moment->set_value(whatif::TakeMoment(*world, *groups, now, defaults));
+        }
+      });
   while (comes.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready)
     if (stop()) return Unavailable("the decision thread had no moment to spare");
   const whatif::LiveMoment taken = TRY(comes.get());

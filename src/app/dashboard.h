@@ -43,6 +43,7 @@ class Dashboard {
     // Runs it on the decision thread, soon; lets go of it if there is none any more.
     std::function<void(WithWorld)> decide;
     std::function<void(report::JsonOut&)> health = nullptr;
+    std::function<std::string()> stands_by = nullptr;  // as web/site.h has it
     std::function<std::string()> control_state = nullptr;
     std::function<void(const web::Control&)> control = nullptr;
   };

@@ -93,6 +93,17 @@ TEST_F(ExamplesTest, TheModelClusterRunsOnTheShippedConfiguration) {
   EXPECT_THAT(ended.out, HasSubstr("small")) << "a table of its groups, at once";
 }
 
+// What the first five seconds at the default speed show: more than a table.
+TEST_F(ExamplesTest, AtTheDefaultSpeedSomethingHappensWithinFiveSeconds) {
+  const Ended flags = RunProgram({"run", "--help-flags"});
+  EXPECT_THAT(flags.out, HasSubstr("Simulated seconds per second; 60 on a terminal"));
+  const Ended ended = RunProgram({"run", "--for=5m", "--speed=0", "--web-address=none"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const std::string before = ended.out.substr(0, ended.out.find("Summary"));
+  EXPECT_THAT(before, testing::ContainsRegex("day 1 06:0[0-4]:[0-9]+  [+] ")) << "bought";
+  EXPECT_THAT(before, testing::ContainsRegex("day 1 06:0[0-4]:[0-9]+  [*] ")) << "joined";
+}
+
 TEST_F(ExamplesTest, TheLongestWaitIncludesWhoStillWaits) {
   // No group takes the pods of search: they wait until the end.
   const std::string config =
@@ -121,12 +132,20 @@ TEST_F(ExamplesTest, ValidateAgreesWithTheProvider) {
     return "listen: \"" + listen +
            "\"\nclusterTag: a\ncloud: {kind: simulated}\nnodeGroups:\n  - " + one + "\n";
   };
+  const auto tls = [&](const std::string& key) {
+    return "tls: {certFile: " + dir_.At("server.crt") + ", keyFile: " + dir_.At(key) +
+           ", caFile: " + dir_.At("ca.crt") + "}\n" + file("127.0.0.1:0", group + "}");
+  };
+  test::WriteMutualTls(test::TestAuthority(), dir_);
   struct Row {
     std::string name;
     std::string text;
     std::string says;  // "": it is good
   };
   const std::vector<Row> rows = {
+      {"certificates", tls("server.key"), ""},
+      {"key_of_another", tls("client.key"), "does not belong to the certificate"},
+      {"key_that_is_none", tls("ca.crt"), "holds no PEM private key"},
       {"good", file("127.0.0.1:0", group + "}"), ""},
       {"no_port", file("nowhere", group + "}"), "is not host:port"},
       {"large_port", file("127.0.0.1:70000", group + "}"), "is not host:port"},

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/flag_set.h"
@@ -28,11 +29,15 @@ struct InstanceFlags {
   std::string context;
 };
 void AddInstanceFlags(FlagSet& set, InstanceFlags& flags);
+// Whether kubectl has called us as its plug-in, which cli.cc says with a first argument that is
+// taken away here.
+bool TakeFromKubectl(std::vector<std::string>& args);
 
 class Instance {
  public:
   // Starts `kubectl port-forward` if no server is named and something names a cluster, or
-  // `from_kubectl` does; it ends with this object.
+  // `from_kubectl` does; it ends with this object. Of several replicas kubectl picks any: one that
+  // stands by is left for the pod that leads, whose name is its identity.
   static Result<std::unique_ptr<Instance>> Open(const InstanceFlags& flags, bool from_kubectl);
 
   const std::string& url() const { return url_; }
@@ -41,6 +46,9 @@ class Instance {
 
  private:
   Instance() = default;
+  Status ForwardTo(const InstanceFlags& flags, const std::string& target);
+  // Its name, if another replica than the one that we ask leads; "": this one does.
+  Result<std::string> OtherLeader();
 
   SystemClock clock_;
   std::unique_ptr<kube::PortForward> forward_;

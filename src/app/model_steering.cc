@@ -7,26 +7,26 @@
 namespace coppice::app {
 
 void ModelSteering::Set(const web::Control& control) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (control.paused) paused_ = *control.paused;
   if (control.speed) speed_ = *control.speed;
   ++version_;
 }
 
 std::string ModelSteering::Json() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   report::JsonOut out;
   out.Open('{').Field("mode", "model").Field("paused", paused_).Field("speed", speed_);
   return out.Close('}').Take();
 }
 
 void ModelSteering::Post(Dashboard::WithWorld errand) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   errands_.push_back(std::move(errand));
 }
 
 std::vector<Dashboard::WithWorld> ModelSteering::TakeErrands() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(errands_, {});
 }
 
@@ -38,7 +38,7 @@ void ModelSteering::Wait(TimePoint now, TimePoint next, const std::function<bool
     double speed = 0;
     bool paused = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       speed = speed_;
       paused = paused_;
       // Reckoned anew: what was waited for at another speed does not count.

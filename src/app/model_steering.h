@@ -5,12 +5,12 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "app/dashboard.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace coppice::app {
 
@@ -31,11 +31,11 @@ class ModelSteering {
   std::vector<Dashboard::WithWorld> TakeErrands();
 
  private:
-  mutable std::mutex mutex_;
-  double speed_;
-  bool paused_ = false;
-  uint64_t version_ = 1;  // of the two
-  std::vector<Dashboard::WithWorld> errands_;
+  mutable Mutex mutex_;
+  double speed_ COPPICE_GUARDED_BY(mutex_);
+  bool paused_ COPPICE_GUARDED_BY(mutex_) = false;
+  uint64_t version_ COPPICE_GUARDED_BY(mutex_) = 1;  // of the two
+  std::vector<Dashboard::WithWorld> errands_ COPPICE_GUARDED_BY(mutex_);
   // The playing thread's: from where time is reckoned.
   uint64_t known_version_ = 0;
   TimePoint start_{};

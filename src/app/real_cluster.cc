@@ -11,9 +11,11 @@
 #include "app/dashboard.h"
 #include "app/real_health.h"
 #include "app/version.h"
+#include "grpc/expiry_watch.h"
 #include "host/api_server.h"
 #include "host/dry_run_writer.h"
 #include "host/pages.h"
+#include "host/sight.h"
 #include "host/signal_thread.h"
 #include "net/status_server.h"
 #include "rehearse/recorder.h"
@@ -24,6 +26,8 @@ namespace {
 
 constexpr size_t kCloudThreads = 8;
 constexpr Duration kLookAround = std::chrono::milliseconds(250);
+constexpr Duration kLookAtCertificates = std::chrono::seconds(30);
+constexpr Duration kLookOut = std::chrono::milliseconds(500);
 
 // Upstream's: the host's name. Two of ours on one host (tests) need another.
 std::string Identity() {
@@ -74,6 +78,7 @@ class RealCluster {
                                .log = log_,
                                .metrics = metrics_,
                                .closed = [this] { return life_->writes_closed(); }});
+    sight_.emplace(host::SightOf(feed()), metrics_);
     dry_writer_ = std::make_unique<host::DryRunWriter>(server_->writer(), log_);
     turns_ = std::make_unique<host::Turns>(*executor_, world_, health_);
     TakeSeats();
@@ -188,6 +193,7 @@ class RealCluster {
         host::Life::Steps{.read =
                               [this] {
                                 feed().Start();
+                                executor_->Spawn(LookOut());
                                 if (!flags_.dry_run) executor_->Spawn(server_->events().Run());
                               },
                           .until_read = [this](Deadline by) { return feed().WaitUntilSynced(by); },
@@ -206,12 +212,9 @@ class RealCluster {
                            .metrics = metrics_,
                            .metric_sources = metric_sources_,
                            .not_ready = [this] { return server_->NotReady(MaxViewAge()); },
-                           .before_metrics =
-                               [this] {
-                                 for (const auto& seat : seats_) seat->BeforeMetrics();
-                               }});
+                           .before_metrics = [this] { sight_->BeforeMetrics(); }});
     pages_->Add("/explain", [this](const net::ServerRequest& request) {
-      return host::PlainText(seats::ExplainAll(seats_, request));
+      return host::PlainText(seats::ExplainAll(seats_, request, sight_->Explain(request)));
     });
     for (const auto& seat : seats_) seat->AddPages(*pages_);
     if (flags_.debugging_snapshot_enabled) {
@@ -221,6 +224,7 @@ class RealCluster {
     http_ = TRY(net::HttpServer::Create(
         net::StatusServerOptions(address, log_),
         [this](const net::ServerRequest& request) { return pages_->Answer(request); }));
+    log_.Info("pages are served", {{"host", address.host}, {"port", http_->port()}});
     return OpenDashboard();
   }
 
@@ -229,6 +233,7 @@ class RealCluster {
                                      .server = *server_,
                                      .clock = clock_,
                                      .identity = Identity(),
+                                     .max_view_age = MaxViewAge(),
                                      .dry_run = flags_.dry_run});
     dashboard_ =
         TRY(Dashboard::Open({.options = web_,
@@ -243,11 +248,32 @@ class RealCluster {
                                      errand(still ? &world_ : nullptr, Groups(), clock_.Now());
                                    });
                                  },
-                             .health = [this](report::JsonOut& out) { shown_->Write(out); }}));
+                             .health = [this](report::JsonOut& out) { shown_->Write(out); },
+                             .stands_by = [this] { return shown_->StandsBy(); },
+                             .control_state = [this] { return shown_->ControlState(); }}));
     if (!dashboard_) return Status::Ok();
     log_.Info("dashboard", {{"url", dashboard_->url()}});
     executor_->Spawn(ShowOff());
     return Status::Ok();
+  }
+
+  // Also while another replica leads.
+  Task<void> LookOut() {
+    for (;;) {
+      sight_->Look();
+      LookAtCertificates();
+      co_await executor_->Sleep(kLookOut);
+    }
+  }
+
+  // Those that we show: to the API server, and to who looks at the dashboard.
+  void LookAtCertificates() {
+    const TimePoint now = clock_.Now();
+    if (now < certificates_at_) return;
+    certificates_at_ = now + kLookAtCertificates;
+    if (const std::string pem = server_->credentials().client_certificate(); !pem.empty())
+      api_certificate_.LookAt("kubeconfig", pem);
+    if (!web_.tls_cert_file.empty()) dashboard_certificate_.LookAtFile(web_.tls_cert_file);
   }
 
   // Beside the passes: pods and nodes change between them, too.
@@ -298,8 +324,8 @@ class RealCluster {
   // ends with each handshake: for them there is nothing to do here.
   void Reload() {
     log_.Info(
-        "SIGHUP: files are read again; flags, addresses and the provider take effect after a "
-        "restart only");
+        "SIGHUP: the kubeconfig and its files are read again; a changed --cloud-config is taken by "
+        "the next refresh, certificates by the next connection; flags need a restart");
     host::ReloadConnection(connection_, server_->url(), server_->credentials(), log_);
   }
 
@@ -329,6 +355,9 @@ class RealCluster {
   SeededRng rng_cloud_{SeedFromSystem()};  // the provider draws on its own threads
   Metrics metrics_;
   MetricSources metric_sources_;
+  grpc::CertificateExpiry api_certificate_{clock_, log_, metrics_, "coppice_api_"};
+  grpc::CertificateExpiry dashboard_certificate_{clock_, log_, metrics_, "coppice_dashboard_"};
+  TimePoint certificates_at_;
   ChangesUnderWay changes_;
   Pool workers_;
   host::HealthCheck health_;
@@ -336,6 +365,7 @@ class RealCluster {
   whatif::ClusterDumps dumps_{
       world_, [this](std::function<void()> work) { executor_->Post(std::move(work)); }};
   std::unique_ptr<host::ApiServer> server_;
+  std::optional<host::Sight> sight_;
   std::unique_ptr<host::DryRunWriter> dry_writer_;
   std::vector<std::unique_ptr<seats::EngineSeat>> seats_;
   std::optional<seats::EngineKinds> kinds_;

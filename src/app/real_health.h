@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/mutex.h"
@@ -22,14 +23,26 @@ class RealHealth {
     host::ApiServer& server;
     const Clock& clock;
     std::string identity;
+    Duration max_view_age{};  // older is trouble
     bool dry_run = false;
   };
   explicit RealHealth(Parts parts) : parts_(std::move(parts)) {}
 
   void Look();
   void Write(report::JsonOut& out) const;
+  // "", or that another replica leads, and which.
+  std::string StandsBy() const;
+  // What steers a model says here who leads (web/assets/openapi.yaml, Control).
+  std::string ControlState() const;
 
  private:
+  // Absent: there is no election.
+  struct Leadership {
+    bool leads = false;
+    std::string leader;
+  };
+  std::optional<Leadership> leadership() const;
+
   const Parts parts_;
   mutable Mutex mutex_;
   std::string leader_ COPPICE_GUARDED_BY(mutex_);

@@ -1,5 +1,9 @@
 #include "host/dry_run_writer.h"
 
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <regex>
 #include <vector>
 
 #include "base/strings.h"
@@ -10,9 +14,16 @@ namespace {
 // Pods of drains that were given up stay in the list; far more than drains there are at a time.
 constexpr size_t kMostEvicted = 10'000;
 constexpr size_t kMostSoftMarks = 100'000;
+constexpr size_t kMostTold = 100'000;
 
 std::string KeyOf(const std::string& namespace_, const std::string& name, const std::string& uid) {
   return namespace_ + "/" + name + "/" + uid;
+}
+
+// When it was decided is another time each time.
+std::string WithoutTimes(const std::string& change) {
+  static const std::regex kTime("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z");
+  return std::regex_replace(change, kTime, "");
 }
 
 bool IsSoft(const model::Taint& taint) { return taint.effect == "PreferNoSchedule"; }
@@ -56,6 +67,7 @@ Task<Status> DryRunWriter::DeletePod(cluster::PodName pod, int64_t grace_period_
 }
 
 Task<Status> DryRunWriter::Bind(cluster::PodName pod, std::string node, Annotations) {
+  if (!IsNews("bind " + KeyOf(pod.namespace_, pod.name, pod.uid), node)) co_return Status::Ok();
   log_.Info("dry run: a pod would have been bound",
             {{"pod", pod.namespace_ + "/" + pod.name}, {"node", node}});
   co_return Status::Ok();
@@ -65,6 +77,9 @@ Task<Status> DryRunWriter::ChangePodStatus(cluster::PodName pod, cluster::PodSta
   std::vector<std::string> conditions;
   for (const model::PodCondition& condition : change.conditions)
     conditions.push_back(condition.type + "=" + condition.status + " " + condition.reason);
+  if (!IsNews("status " + KeyOf(pod.namespace_, pod.name, pod.uid),
+              Join(conditions, ", ") + change.nominated_node))
+    co_return Status::Ok();
   log_.Info("dry run: a pod's status would have been changed",
             {{"pod", pod.namespace_ + "/" + pod.name},
              {"conditions", Join(conditions, ", ")},
@@ -92,8 +107,20 @@ Task<Result<cluster::LiveNode>> DryRunWriter::NodeNow(std::string node) {
   return real_.NodeNow(std::move(node));
 }
 
+bool DryRunWriter::IsNews(const std::string& about, std::string what) {
+  if (told_.size() >= kMostTold) told_.clear();
+  auto [there, is_new] = told_.try_emplace(about);
+  if (!is_new && there->second == what) return false;
+  there->second = std::move(what);
+  return true;
+}
+
 void DryRunWriter::TellObject(std::string_view what, const cluster::ObjectName& object,
-                              const std::string& change) const {
+                              const std::string& change) {
+  if (!IsNews(fmt::format("{} {} {}/{} {}", what, object.resource, object.namespace_, object.name,
+                          object.uid),
+              WithoutTimes(change)))
+    return;
   const std::string where = object.namespace_.empty() ? "" : object.namespace_ + "/";
   log_.Info("dry run: an object would have been written", {{"verb", what},
                                                            {"resource", object.resource},
@@ -103,7 +130,11 @@ void DryRunWriter::TellObject(std::string_view what, const cluster::ObjectName& 
 
 Task<Result<std::string>> DryRunWriter::CreateObject(cluster::ObjectName object, std::string json) {
   TellObject("create", object, json);
-  co_return json;
+  auto made = nlohmann::json::parse(json, nullptr, false);
+  if (!made.is_object()) co_return InvalidArgument("what would be created is no object");
+  // Whoever keeps it tells it from others by that.
+  made["metadata"]["uid"] = "dry-run-" + std::to_string(++made_up_);
+  co_return made.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Task<Result<std::string>> DryRunWriter::UpdateObject(cluster::ObjectName object,
@@ -137,6 +168,10 @@ Task<Result<std::string>> DryRunWriter::ObjectNow(cluster::ObjectName object) {
 }
 
 void DryRunWriter::Emit(cluster::Event event) {
+  if (!IsNews(fmt::format("event {} {}/{} {} {}", event.kind, event.namespace_, event.name,
+                          event.uid, event.reason),
+              event.text))
+    return;
   log_.Info("dry run: an event would have been written", {{"kind", event.kind},
                                                           {"object", event.name},
                                                           {"reason", event.reason},

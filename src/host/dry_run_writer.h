@@ -1,12 +1,16 @@
 // --dry-run: what would have been written goes to the log and nowhere else.
 //
 // A removal is walked to its end as if every step had been done: an evicted pod counts as gone when
-// it is asked for, so that the log shows the whole of it. The cluster itself is only read.
+// it is asked for, so that the log shows the whole of it. The cluster itself is only read. What is asked
+// for again, because nothing ever shows it, is told once: the last thing that was to be done with each
+// object is remembered.
 //
 // Decision thread.
 
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,9 +34,9 @@ class DryRunWriter final : public cluster::Writer {
   Task<Result<std::optional<std::string>>> WhereIs(cluster::PodName pod) override;
   Task<Result<std::vector<cluster::LivePod>>> PodsOn(std::string node) override;
   Task<Result<cluster::LiveNode>> NodeNow(std::string node) override;
-  // Answers what was handed in.
+  // Answers what was handed in, with a made-up uid.
   Task<Result<std::string>> CreateObject(cluster::ObjectName object, std::string json) override;
-  // Answer the object as it is.
+  // Answer the object as it is, which a made-up one is not.
   Task<Result<std::string>> UpdateObject(cluster::ObjectName object, std::string patch) override;
   Task<Result<std::string>> UpdateStatus(cluster::ObjectName object, std::string patch) override;
   Task<Status> ChangeFinalizers(cluster::ObjectName object,
@@ -44,7 +48,9 @@ class DryRunWriter final : public cluster::Writer {
 
  private:
   void TellObject(std::string_view what, const cluster::ObjectName& object,
-                  const std::string& change) const;
+                  const std::string& change);
+  // False: that was the last thing to be done with it.
+  bool IsNews(const std::string& about, std::string what);
 
   cluster::Writer& real_;
   const Log& log_;
@@ -52,6 +58,8 @@ class DryRunWriter final : public cluster::Writer {
   std::set<std::string> evicted_;
   // Soft marks that were told: no view ever shows them, so that every pass asks for them again.
   std::set<std::pair<std::string, std::string>> soft_marks_;
+  std::map<std::string, std::string> told_;
+  uint64_t made_up_ = 0;
 };
 
 }  // namespace coppice::host

@@ -66,7 +66,8 @@ TEST_F(DryRunWriterTest, BindingsDeletionsAndObjectsAreToldAndNotDone) {
   const cluster::ObjectName claim{"karpenter.sh/v1", "nodeclaims", "", "web-1"};
   EXPECT_OK(executor.BlockOn(writer.Bind({"default", "a", "u"}, "n1", {})));
   EXPECT_OK(executor.BlockOn(writer.DeletePod({"default", "a", "u"}, 0)));
-  EXPECT_EQ(MUST(executor.BlockOn(writer.CreateObject(claim, "{\"x\":1}"))), "{\"x\":1}");
+  EXPECT_EQ(MUST(executor.BlockOn(writer.CreateObject(claim, "{\"x\":1}"))),
+            R"({"metadata":{"uid":"dry-run-1"},"x":1})");
   EXPECT_OK(executor.BlockOn(writer.ChangeFinalizers(claim, {.add = {"f"}, .remove = {"g"}})));
   EXPECT_OK(executor.BlockOn(writer.DeleteObject(claim)));
   // The answers of these are the real object's, and the fake knows none.
@@ -77,6 +78,30 @@ TEST_F(DryRunWriterTest, BindingsDeletionsAndObjectsAreToldAndNotDone) {
   EXPECT_THAT(lines[3], testing::HasSubstr("+f,-g"));
   EXPECT_THAT(lines[6], testing::HasSubstr("update status"));
   EXPECT_THAT(real.evictions, IsEmpty());
+}
+
+TEST_F(DryRunWriterTest, EachObjectThatWouldBeCreatedIsAnotherOne) {
+  const cluster::ObjectName first{"karpenter.sh/v1", "nodeclaims", "", "web-1"};
+  const cluster::ObjectName second{"karpenter.sh/v1", "nodeclaims", "", "web-2"};
+  EXPECT_NE(MUST(executor.BlockOn(writer.CreateObject(first, "{}"))),
+            MUST(executor.BlockOn(writer.CreateObject(second, "{}"))));
+  EXPECT_EQ(executor.BlockOn(writer.CreateObject(first, "no object")).code(),
+            Code::kInvalidArgument);
+}
+
+TEST_F(DryRunWriterTest, WhatIsAskedForAgainAndAgainIsToldOnce) {
+  const cluster::ObjectName group{"scheduling.volcano.sh/v1beta1", "podgroups", "ns", "g"};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_OK(executor.BlockOn(writer.Bind({"default", "a", "u"}, "n1", {})));
+    const std::string patch = R"({"status":{"lastTransitionTime":"2026-01-0)" + std::to_string(i) +
+                              R"(T00:00:00Z","phase":"Running"}})";
+    EXPECT_EQ(executor.BlockOn(writer.UpdateStatus(group, patch)).code(), Code::kUnimplemented);
+    writer.Emit({.kind = "Pod", .name = "a", .reason = "Scheduled", .text = "to n1"});
+  }
+  EXPECT_THAT(lines, SizeIs(3));
+  EXPECT_OK(executor.BlockOn(writer.Bind({"default", "a", "u"}, "n2", {})));
+  EXPECT_OK(executor.BlockOn(writer.Bind({"default", "a", "u"}, "n1", {})));
+  EXPECT_THAT(lines, SizeIs(5)) << "another decision is news, and so is the first one after it";
 }
 
 }  // namespace

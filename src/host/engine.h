@@ -41,7 +41,7 @@ class Engine {
   virtual TimePoint Due() const = 0;
 
   // One pass; the next begins after its end. While it is suspended others may take their turn, so
-  // that it leaves no fork of the World's snapshot open then.
+  // that it leaves no fork of the World's snapshot open then: one that is found ends the process.
   virtual Task<PassEnd> Pass(TimePoint now) = 0;
 
   // True if that may have hastened Due().

@@ -11,6 +11,14 @@ void HealthCheck::StartMonitoring() {
   monitored_ = true;
 }
 
+void HealthCheck::Succeeded(TimePoint since, std::string_view of, bool started) {
+  last_activity_ = Now();
+  last_success_ = since.time_since_epoch().count();
+  if (started) started_ = true;
+  const MutexLock lock(mutex_);
+  late_ = of;
+}
+
 std::string HealthCheck::Trouble() const {
   if (!monitored_) return "";
   const Duration active(Now() - last_activity_);
@@ -20,8 +28,11 @@ std::string HealthCheck::Trouble() const {
   const Duration max_failing = started_ ? limits_.failing : startup;
   if (active > max_inactive)
     return "Error: last activity more than " + FormatGoDuration(active) + " ago";
-  if (success > max_failing)
-    return "Error: last successful loop more than " + FormatGoDuration(success) + " ago";
+  if (success > max_failing) {
+    const MutexLock lock(mutex_);
+    return "Error: last successful loop " + (late_.empty() ? "" : "of " + late_ + " ") +
+           "more than " + FormatGoDuration(success) + " ago";
+  }
   const std::string stale = stale_kinds ? stale_kinds() : "";
   return stale.empty() ? "" : "Error: " + stale;
 }

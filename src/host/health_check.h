@@ -7,8 +7,10 @@
 #include <atomic>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace coppice::host {
 
@@ -23,10 +25,11 @@ class HealthCheck {
 
   void StartMonitoring();
   void Active() { last_activity_ = Now(); }
-  void Succeeded() {
-    last_activity_ = last_success_ = Now();
-    started_ = true;
-  }
+  // A pass has succeeded. Of several engines the one that has been without success for longest
+  // counts: `since` then is when that began to try, `of` who that is, `started` whether it (they
+  // all) ever succeeded.
+  void Succeeded() { Succeeded(clock_.Now(), "", true); }
+  void Succeeded(TimePoint since, std::string_view of, bool started);
 
   // "" or which kinds have not been read for too long. Set before anybody asks; called from any
   // thread.
@@ -43,6 +46,8 @@ class HealthCheck {
   std::atomic<bool> started_ = false;  // a pass has succeeded
   std::atomic<int64_t> last_activity_ = 0;
   std::atomic<int64_t> last_success_ = 0;
+  mutable Mutex mutex_;
+  std::string late_ COPPICE_GUARDED_BY(mutex_);  // whose success that is; "": of the only one
 };
 
 }  // namespace coppice::host

@@ -61,9 +61,7 @@ void Life::StopSoon() {
 
 Task<void> Life::ShutDown() {
   // A pass under way ends by itself; drains do not, and the next leader takes their taints away.
-  const Deadline by = Deadline::In(clock(), parts_.limits.pass);
-  while (assembled_ && !parts_.turns.over() && !by.Passed(clock()))
-    co_await parts_.executor.Sleep(kStopPoll);
+  if (assembled_) co_await parts_.turns.UntilOver(Later(clock().Now(), parts_.limits.pass));
   parts_.changes.Close();
   co_await UntilNothingChanges();
   const bool acts = !parts_.dry_run && (parts_.lease == nullptr || parts_.lease->leads());
@@ -78,9 +76,10 @@ Task<void> Life::ShutDown() {
 Task<void> Life::UntilNothingChanges() {
   const TimePoint grace = Later(clock().Now(), parts_.limits.pass);
   const TimePoint last = Later(parts_.changes.latest(), kLate);
-  const Deadline by{parts_.lease != nullptr ? last : std::min(last, grace)};
-  while (parts_.changes.count() > 0 && !by.Passed(clock()))
-    co_await parts_.executor.Sleep(kStopPoll);
+  const Promise<bool> none(parts_.executor);
+  parts_.changes.TellWhenNone(none);
+  const Future<bool> ended = none.future();
+  co_await ended.Until(parts_.lease != nullptr ? last : std::min(last, grace));
 }
 
 // Only when nothing that the lease allowed is under way: what still runs would run beside the next

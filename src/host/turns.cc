@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace coppice::host {
 
 size_t Turns::Passing() const {
@@ -9,13 +11,16 @@ size_t Turns::Passing() const {
 }
 
 bool Turns::MayBegin(const Seat& seat) const {
-  if (seat.passing || world_.snapshot().forks() != 0) return false;
+  if (seat.passing) return false;
   if (seat.engine->keeps_others_out() && Passing() > 0) return false;
   return std::ranges::none_of(
       seats_, [](const Seat& other) { return other.passing && other.engine->keeps_others_out(); });
 }
 
 Turns::Seat* Turns::Next(TimePoint now) {
+  // An engine has given the thread up in the middle of a what-if. To let nobody begin would be to
+  // stand still without a word, for as long as the fork is open, and that may be for good.
+  CHECK(world_.snapshot().forks() == 0);
   Seat* next = nullptr;
   for (Seat& seat : seats_) {
     if (seat.engine->Due() > now || !MayBegin(seat)) continue;
@@ -37,10 +42,27 @@ Task<void> Turns::OnePass(Seat& seat) {
   const TimePoint now = executor_.clock().Now();
   health_.Active();
   seat.begun = true;
+  if (!seat.tries_since) seat.tries_since = now;
   const PassEnd end = co_await seat.engine->Pass(now);
-  if (end.succeeded) health_.Succeeded();
+  if (end.succeeded) {
+    seat.succeeded = true;
+    seat.tries_since.reset();
+    TellHealth();
+  }
   seat.passing = false;
   LookAgain();
+}
+
+void Turns::TellHealth() {
+  const Seat* late = nullptr;
+  bool started = true;
+  for (const Seat& seat : seats_) {
+    if (!seat.tries_since) continue;
+    started = started && seat.succeeded;
+    if (late == nullptr || *seat.tries_since < *late->tries_since) late = &seat;
+  }
+  if (late == nullptr) return health_.Succeeded();
+  health_.Succeeded(*late->tries_since, late->engine->name(), started);
 }
 
 Task<void> Turns::UntilNewsOr(TimePoint when) {
@@ -65,6 +87,14 @@ Task<void> Turns::Run() {
   }
   while (Passing() > 0) co_await UntilNewsOr(TimePoint::max());
   over_ = true;
+  if (over_told_) over_told_->Set(true);
+}
+
+Task<void> Turns::UntilOver(TimePoint when) {
+  if (over_) co_return;
+  over_told_.emplace(executor_);
+  const Future<bool> over = over_told_->future();
+  co_await over.Until(when);
 }
 
 void Turns::Stop() {

@@ -8,6 +8,9 @@
 //   has to be alone while another is under way;
 //   while a fork is open in the World's snapshot: nobody plans on what somebody else imagines.
 //
+// The health of the process is that of the engine that has been without success for longest: one that
+// is not due is not late, and one that works does not hide another that fails.
+//
 // Decision thread.
 
 #pragma once
@@ -37,6 +40,8 @@ class Turns {
   void Stop();
   // No pass is under way, and none begins any more.
   bool over() const { return over_; }
+  // Until then, or until `when`. One waits at most.
+  Task<void> UntilOver(TimePoint when);
 
   void Tell(const Event& event);
   // Somebody may be due earlier than before, or keep others out no more.
@@ -46,7 +51,10 @@ class Turns {
   struct Seat {
     Engine* engine;
     bool passing = false;
-    bool begun = false;  // the pass has got to where it first waits
+    bool begun = false;      // the pass has got to where it first waits
+    bool succeeded = false;  // ever
+    // When the first pass since its last success began; absent: it is not late.
+    std::optional<TimePoint> tries_since = std::nullopt;
   };
 
   bool MayBegin(const Seat& seat) const;
@@ -55,6 +63,7 @@ class Turns {
   TimePoint NextDue(TimePoint now) const;
   size_t Passing() const;
   Task<void> OnePass(Seat& seat);
+  void TellHealth();
   Task<void> UntilNewsOr(TimePoint when);
 
   Executor& executor_;
@@ -64,6 +73,7 @@ class Turns {
   std::optional<Promise<bool>> news_;
   bool stopping_ = false;
   bool over_ = false;
+  std::optional<Promise<bool>> over_told_;  // whoever waits for that
 };
 
 }  // namespace coppice::host

@@ -11,6 +11,7 @@
 namespace coppice::host {
 namespace {
 
+using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -29,7 +30,7 @@ class Scripted final : public Engine {
     due = TimePoint::max();
     if (imagines != nullptr) imagines->snapshot().OpenFork();
     if (takes > Duration::zero()) co_await executor_.Sleep(takes);
-    if (imagines != nullptr) imagines->snapshot().RevertFork();
+    if (imagines != nullptr && !forgets) imagines->snapshot().RevertFork();
     alone = alone_before;
     notes_.push_back(name_ + " ends");
     due = again ? Later(now, *again) : TimePoint::max();
@@ -50,6 +51,7 @@ class Scripted final : public Engine {
   bool alone = false;
   bool succeeds = true;
   cluster::World* imagines = nullptr;
+  bool forgets = false;  // to take it back
 
  private:
   std::string name_;
@@ -146,13 +148,36 @@ TEST_F(TurnsTest, WhoHasToBeAloneWaitsForTheOthersToEnd) {
               ElementsAre("second begins", "second ends", "first begins", "first ends"));
 }
 
-TEST_F(TurnsTest, NobodyBeginsOnWhatSomebodyElseImagines) {
+TEST_F(TurnsTest, WhatAPassImaginesAndTakesBackBeforeItWaitsKeepsNobody) {
   first_.due = second_.due = clock_.Now();
-  first_.takes = seconds(10);
   first_.imagines = &world_;
   Start();
   EXPECT_THAT(In(seconds(20)),
               ElementsAre("first begins", "first ends", "second begins", "second ends"));
+}
+
+TEST_F(TurnsTest, WhoGivesTheThreadUpInTheMiddleOfAWhatIfEndsTheProcess) {
+  first_.due = second_.due = clock_.Now();
+  first_.takes = seconds(10);
+  first_.imagines = &world_;
+  EXPECT_DEATH(
+      {
+        Start();
+        In(seconds(20));
+      },
+      "CHECK failed: world_.snapshot\\(\\).forks\\(\\) == 0");
+}
+
+TEST_F(TurnsTest, AWhatIfThatIsNeverTakenBackEndsTheProcessAtTheNextTurn) {
+  first_.due = clock_.Now();
+  first_.imagines = &world_;
+  first_.forgets = true;
+  EXPECT_DEATH(
+      {
+        Start();
+        In(seconds(20));
+      },
+      "CHECK failed");
 }
 
 TEST_F(TurnsTest, NewsGoToAllAndHastenThem) {
@@ -190,6 +215,46 @@ TEST_F(TurnsTest, ThePassesAreTheHealthOfTheProcess) {
   first_.succeeds = true;
   In(std::chrono::minutes(2));
   EXPECT_EQ(health_.Trouble(), "");
+}
+
+TEST_F(TurnsTest, AnEngineThatWorksDoesNotHideOneThatFails) {
+  health_.StartMonitoring();
+  first_.due = second_.due = clock_.Now();
+  first_.again = seconds(10);
+  second_.again = seconds(1);
+  Start();
+  In(minutes(1));
+  first_.succeeds = false;
+  In(minutes(10));
+  EXPECT_EQ(health_.Trouble(), "") << "the limit is a quarter of an hour";
+  In(minutes(10));
+  EXPECT_THAT(health_.Trouble(), testing::HasSubstr("last successful loop of first"));
+  first_.succeeds = true;
+  In(minutes(1));
+  EXPECT_EQ(health_.Trouble(), "");
+}
+
+TEST_F(TurnsTest, AnEngineThatHangsInAPassShowsThoughTheOtherGoesOn) {
+  health_.StartMonitoring();
+  first_.due = second_.due = clock_.Now();
+  first_.takes = std::chrono::hours(10);
+  second_.again = seconds(1);
+  Start();
+  In(minutes(30));
+  EXPECT_THAT(health_.Trouble(), testing::HasSubstr("last successful loop of first"));
+}
+
+TEST_F(TurnsTest, AnEngineThatIsNotDueIsNotLate) {
+  health_.StartMonitoring();
+  first_.due = second_.due = clock_.Now();  // the first never again by itself
+  second_.again = seconds(1);
+  Start();
+  In(std::chrono::hours(3));
+  first_.takes = seconds(5);
+  first_.due = clock_.Now();
+  turns_.LookAgain();
+  In(seconds(3));
+  EXPECT_EQ(health_.Trouble(), "") << "its pass has just begun";
 }
 
 }  // namespace

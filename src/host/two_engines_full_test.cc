@@ -123,7 +123,7 @@ class TwoEnginesTest : public test::EngineRig {
     flags_ = MUST(autoscale::ParseFlags(args));
     wake_ = [this] { autoscaler_->WorkEnded(); };
     Assemble(std::move(args), workers_, writer_);
-    numbers_.emplace(metrics_, flags_);
+    numbers_.emplace(metrics_, flags_.ForMetrics());
     turns_.emplace(executor_, world_, health_);
     autoscaler_.emplace(seats::Autoscaler::Parts{.flags = flags_,
                                                  .world = world_,
@@ -131,7 +131,8 @@ class TwoEnginesTest : public test::EngineRig {
                                                  .log = log_,
                                                  .numbers = *numbers_,
                                                  .reasons = reasons_,
-                                                 .look_again = [this] { turns_->LookAgain(); }});
+                                                 .look_again = [this] { turns_->LookAgain(); },
+                                                 .idle = [this] { return executor_.idle(); }});
     autoscaler_->Open({.assembly = std::move(assembly_), .groups = groups_});
     noted_.emplace(*autoscaler_, executor_, notes_);
     gardener_.emplace(world_, executor_, notes_);
@@ -239,6 +240,20 @@ TEST_F(TwoEnginesTest, ByDefaultTheRefreshKeepsNobodyWaiting) {
   Start({"--expander=least-waste"});
   gardener_->due = clock_.Now() + milliseconds(100);
   EXPECT_THAT(In(seconds(3)), ElementsAre("autoscale begins", "gardener begins", "gardener ends"));
+}
+
+TEST_F(TwoEnginesTest, AfterARefreshThatTookSecondsNewsAreFollowedAsSoonAsAfterAQuickOne) {
+  AddAFullNodeAndAPendingPod();
+  Start({"--expander=least-waste", "--scale-down-enabled=false", "--scan-interval=1h"});
+  InWithAQuickCloud(seconds(5));
+  workers_.let_through = 0;
+  turns_->Tell({Event::Kind::kNodesChanged});
+  EXPECT_THAT(In(seconds(3)), ElementsAre("autoscale begins")) << "the refresh is not answered";
+  workers_.RunAll();
+  EXPECT_THAT(InWithAQuickCloud(milliseconds(100)), Contains("autoscale ends"));
+  turns_->Tell({Event::Kind::kNodesChanged});
+  EXPECT_THAT(InWithAQuickCloud(seconds(1)), Contains("autoscale begins"))
+      << "the thread was idle all the time";
 }
 
 }  // namespace

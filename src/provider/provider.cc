@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "cloud/cloud_node_groups.h"
 #include "grpc/expiry_watch.h"
@@ -62,8 +62,9 @@ struct Provider::State {
   std::atomic<bool> refreshing = false;
   std::atomic<bool> serving = false;
   TimePoint next_refresh;
-  mutable std::mutex mutex;
-  std::string refresh_error;  // of the last refresh that we made ourselves
+  mutable Mutex mutex;
+  std::string refresh_error
+      COPPICE_GUARDED_BY(mutex);  // of the last refresh that we made ourselves
 
   Status Open();
   Status Check(const std::vector<cloud::GroupConfig>& groups_to_check) const;
@@ -156,7 +157,7 @@ Status Provider::State::Ready() const {
   if (stopping) return Unavailable("the provider is stopping");
   const auto picture = groups->picture();
   const auto why = [this]() -> std::string {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return refresh_error.empty() ? "" : ": " + refresh_error;
   };
   if (!picture->refreshed) return Unavailable("the cloud has not been listed yet" + why());
@@ -168,7 +169,7 @@ Status Provider::State::Ready() const {
 
 void Provider::State::Refresh() {
   const Status status = groups->Refresh(Deadline::In(context.clock, options.refresh_timeout));
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (!status.ok() && status.message() != refresh_error) {
     context.log.Error("the cloud could not be listed", {{"error", status}});
   }

@@ -111,6 +111,7 @@ class Reader {
   void ReadTls(yaml::MapReader& map) {
     const yaml::Node node = map.Get("tls");
     if (node.kind() == yaml::Node::Kind::kAbsent || node.kind() == yaml::Node::Kind::kNull) return;
+    config_.tls_node = node;
     yaml::MapReader tls(node, problems_);
     ProviderTls& out = config_.tls.emplace();
     const auto file = [&](const char* key, std::string& path) {

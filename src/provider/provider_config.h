@@ -31,6 +31,7 @@ struct ProviderConfig {
   std::string listen = ":8086";
   std::optional<std::string> metrics_listen;  // unset: the flag's default counts
   std::optional<ProviderTls> tls;             // unset: plaintext, which has to be allowed elsewhere
+  yaml::Node tls_node;                        // where tls stands, for complaints about its files
   std::string cluster_tag;
   // After how long an increase is answered although the cloud has not answered every create; zero:
   // when it has. Unset: a second over gRPC, and in the autoscaler's own process when it has.

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "model/label_names.h"
 #include "model/quantity.h"
+#include "provider/scaling_options.h"
 
 namespace coppice::provider {
 namespace {
@@ -66,31 +67,6 @@ template <class T>
 void ReadOptional(yaml::MapReader& map, const char* key, std::optional<T>& out) {
   T value{};
   if (map.Read(key, value)) out = value;
-}
-
-void ReadScalingOptions(yaml::MapReader& map, cloud::GroupScalingOptions& out,
-                        yaml::Problems& problems) {
-  const yaml::Node node = map.Get("options");
-  if (node.kind() == yaml::Node::Kind::kAbsent) return;
-  yaml::MapReader options(node, problems);
-  const auto fraction = [&options](const char* key, std::optional<double>& value) {
-    ReadOptional(options, key, value);
-    if (value && (*value < 0 || *value > 1)) options.Complain(key, "must be between 0 and 1");
-  };
-  const auto time = [&options](const char* key, std::optional<Duration>& value) {
-    ReadOptional(options, key, value);
-    if (value && *value < Duration::zero()) options.Complain(key, "must not be negative");
-  };
-  fraction("scaleDownUtilizationThreshold", out.scale_down_utilization_threshold);
-  fraction("scaleDownGpuUtilizationThreshold", out.scale_down_gpu_utilization_threshold);
-  time("scaleDownUnneededTime", out.scale_down_unneeded_time);
-  time("scaleDownUnreadyTime", out.scale_down_unready_time);
-  time("maxNodeProvisionTime", out.max_node_provision_time);
-  time("maxNodeStartupTime", out.max_node_startup_time);
-  ReadOptional(options, "zeroOrMaxNodeScaling", out.zero_or_max_node_scaling);
-  ReadOptional(options, "allowNonAtomicScaleUpToMax", out.allow_non_atomic_scale_up_to_max);
-  ReadOptional(options, "ignoreDaemonSetsUtilization", out.ignore_daemon_sets_utilization);
-  options.Finish();
 }
 
 void ReadTaints(yaml::MapReader& map, std::vector<cloud::GroupTaint>& out,
@@ -151,7 +127,8 @@ void ReadLabels(yaml::MapReader& map, cloud::GroupConfig& group) {
 
 void ReadSizes(yaml::MapReader& map, cloud::GroupConfig& group) {
   const bool has_min = map.Read("minSize", group.min_size);
-  map.Read("maxSize", group.max_size);
+  const bool has_max = map.Read("maxSize", group.max_size);
+  if (!has_max && map.Has("maxSize")) return;  // it has been complained about
   if (group.min_size < 0) {
     map.Complain("minSize", fmt::format("must not be negative, and is {}", group.min_size));
   } else if (group.max_size < group.min_size) {

@@ -5,11 +5,15 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 
 namespace coppice::report {
+
+// A part of a pass, and how long it took.
+using Stage = std::pair<std::string, Duration>;
 
 struct WaitingGang {
   std::string gang;  // "namespace/name"
@@ -20,6 +24,11 @@ struct WaitingGang {
   // Of the tasks that it lacks: how many have room on what exists, and for how many machines would
   // have to come, by role.
   int with_room = 0;
+  struct Room {
+    std::string task;  // the pod's name
+    std::string node;  // where it would go
+  };
+  std::vector<Room> room;  // of those, in their order
   struct Lacking {
     std::string role;
     int tasks = 0;

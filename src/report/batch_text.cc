@@ -22,6 +22,19 @@ std::string LackingText(const WaitingGang& gang) {
   return roles;
 }
 
+// Enough to see where to look; the rest is counted.
+constexpr size_t kMostRoom = 8;
+
+std::string RoomText(const WaitingGang& gang) {
+  std::string text;
+  for (size_t i = 0; i < gang.room.size() && i < kMostRoom; ++i)
+    text +=
+        fmt::format("{}{} on {}", text.empty() ? "" : ", ", gang.room[i].task, gang.room[i].node);
+  if (gang.room.size() > kMostRoom)
+    text += fmt::format(", and {} more", gang.room.size() - kMostRoom);
+  return text;
+}
+
 std::string_view LabelOf(State state) {
   switch (state) {
     case State::kOrdered:
@@ -63,6 +76,7 @@ std::string GangText(const WaitingGang& gang) {
     add("tasks", fmt::format("{} of those that it lacks have room{}", gang.with_room,
                              lacking.empty() ? "" : ", these have none: " + lacking));
   }
+  add("room", RoomText(gang));
   add("not bought for", gang.blocked);
   add(LabelOf(gang.state), MachinesText(gang));
   if (gang.state == State::kOrdered || gang.state == State::kHeld) {

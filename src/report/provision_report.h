@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "model/pod.h"
+#include "report/batch_report.h"
 #include "report/pass_report.h"
 
 namespace coppice::report {
@@ -81,6 +82,7 @@ struct ClaimState {
   std::string stage;  // Launching, Registering, Initializing, Ready, Draining, Terminating
   std::string text;   // what it waits for
   TimePoint since;
+  std::optional<TimePoint> expires = {};  // when it is as old as it may become
 };
 
 // Why a machine stays.
@@ -125,7 +127,9 @@ struct PoolState {
 
 struct ProvisionReport {
   TimePoint at;
-  std::string error;  // empty: the pass went through
+  Duration took{};
+  std::vector<Stage> stages;  // in their order
+  std::string error;          // empty: the pass went through
   std::vector<PoolState> pools;
   std::vector<ClaimState> claims;
   std::optional<Provisioning> provisioning;  // the last one

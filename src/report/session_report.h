@@ -16,7 +16,8 @@ struct SessionReport {
   std::string uid;
   TimePoint began;
   Duration took{};
-  std::string error;  // "": it went through
+  std::vector<Stage> stages;  // opening, then the actions in their order
+  std::string error;          // "": it went through
 
   struct Placement {
     std::string pod;  // "namespace/name"
@@ -66,6 +67,12 @@ struct SessionReport {
     size_t pods = 0;  // that wait
     std::string why;
   };
+  struct Unreadable {  // a pod that waits and is left alone, for it cannot be read
+    std::string pod;
+    std::string group;  // "" if it names none
+    std::string why;
+  };
+  std::vector<Unreadable> unreadable;
   std::vector<Placement> placements;
   std::vector<Eviction> evictions;
   std::vector<Refused> refused;

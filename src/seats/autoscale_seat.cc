@@ -14,7 +14,7 @@ class AutoscaleSeat final : public EngineSeat {
  public:
   explicit AutoscaleSeat(const ProcessParts& parts)
       : parts_(parts),
-        numbers_(parts_.metrics, parts_.flags),
+        numbers_(parts_.metrics, parts_.flags.ForMetrics()),
         reasons_(parts_.log),
         status_writer_(parts_.server.writer(), parts_.executor, parts_.log, options().namespace_,
                        options().status_config_map_name),
@@ -25,6 +25,7 @@ class AutoscaleSeat final : public EngineSeat {
                      .numbers = numbers_,
                      .reasons = reasons_,
                      .look_again = parts_.look_again,
+                     .idle = [this] { return parts_.executor.idle(); },
                      .pass_ended = parts_.pass_ended}) {
     parts_.server.writer().on_eviction = [this](const Status& outcome) {
       if (outcome.code() != Code::kNotFound) numbers_.Evicted(outcome.ok());
@@ -58,7 +59,6 @@ class AutoscaleSeat final : public EngineSeat {
     seller_ = &(*assembly)->engine().seller();
     autoscaler_.Open({.assembly = *std::move(assembly),
                       .groups = *guarded_,
-                      .feed = &feed,
                       .status = WritesStatus() ? &status_writer_ : nullptr});
     co_await Recall();
     autoscaler_.TellStart();
@@ -83,10 +83,6 @@ class AutoscaleSeat final : public EngineSeat {
     if (request.Query("nodeclaim") != nullptr || request.Query("nodepool") != nullptr)
       return std::nullopt;
     return reasons_.Explain(request.Query("pod"), request.Query("node"));
-  }
-
-  void BeforeMetrics() override {
-    for (const auto& kind : parts_.server.feed().Ages()) numbers_.KindAge(kind.kind, kind.age);
   }
 
  private:

@@ -1,6 +1,5 @@
 #include "seats/autoscaler.h"
 
-#include <map>
 #include <utility>
 
 #include "autoscale/restart_memory.h"
@@ -50,6 +49,7 @@ bool Autoscaler::Told(const host::Event& event, TimePoint now) {
 Task<host::PassEnd> Autoscaler::Pass(TimePoint began) {
   parts_.numbers.Waited(began - waits_since_);
   parts_.numbers.PassBegan(began);
+  const Duration idle_before = Idle();
   if (exact()) {
     // The world is let go when the plan of scale-down is made, or the pass has failed before.
     parts_.world.WhenApplied([this] {
@@ -71,7 +71,8 @@ Task<host::PassEnd> Autoscaler::Pass(TimePoint began) {
        .last_scale_up = engine().last_scale_up(),
        .last_scale_down = engine().last_scale_down(),
        .waits_for_quiet = report->scale_up.result == report::ScaleUpResult::kInCooldown,
-       .call_again = report->call_again});
+       .call_again = report->call_again,
+       .worked = (ended - began) - (Idle() - idle_before)});
   const report::CallAgain next = trigger_.Next();
   parts_.log.Debug("next pass", {{"in", next.at - ended}, {"why", next.why}});
   waits_since_ = ended;
@@ -84,7 +85,6 @@ void Autoscaler::Tell(const report::PassReport& report, TimePoint began, TimePoi
   const autoscale::AutoscalerMetrics::Around around{parts_.world, opened_->groups,
                                                     engine().templates()};
   parts_.numbers.PassEnded(report, around, began, ended);
-  if (opened_->feed != nullptr) TellFeed(*opened_->feed);
   if (!report.error.empty())
     log.Error("the pass failed", {{"type", report.error_type}, {"error", report.error}});
   for (const report::ScaleUp& round : report.earlier_rounds) TellScaleUp(round);
@@ -101,21 +101,6 @@ void Autoscaler::Tell(const report::PassReport& report, TimePoint began, TimePoi
                      {"scale_up", report::ToString(report.scale_up.result)},
                      {"scale_down", report::ToString(report.scale_down.result)},
                      {"unneeded", report.scale_down.unneeded.size()}});
-}
-
-void Autoscaler::TellFeed(const kube::ClusterFeed& feed) {
-  parts_.numbers.ViewAge(feed.view_age());
-  for (const auto& r : feed.reflectors())
-    parts_.numbers.Lists(r->kind(), r->lists(), r->watches(), r->size());
-  std::map<autoscale::AutoscalerMetrics::KindAndReason, int> counts;
-  autoscale::Reasons::Unreadable reasons;
-  for (const auto& [kind, name, why] : feed.Unreadable()) {
-    ++counts[{kind, why.reason}];
-    if (kind == "Pod") reasons.pods[name] = why.what;
-    if (kind == "Node") reasons.nodes[name.substr(name.find('/') + 1)] = why.what;
-  }
-  parts_.numbers.Unreadable(counts);
-  parts_.reasons.CannotBeRead(std::move(reasons));
 }
 
 void Autoscaler::TellScaleUp(const report::ScaleUp& scale_up) {

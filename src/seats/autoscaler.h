@@ -19,7 +19,7 @@
 #include "autoscale/status_map.h"
 #include "host/engine.h"
 #include "host/status_writer.h"
-#include "kube/feed.h"
+#include "kube/kube_writer.h"
 
 namespace coppice::seats {
 
@@ -34,19 +34,22 @@ class Autoscaler final : public host::Engine {
     autoscale::Reasons& reasons;
     // Turns::LookAgain.
     std::function<void()> look_again;
+    // For how long the thread has had nothing to do, all in all. Null: a pass never waits.
+    std::function<Duration()> idle = nullptr;
     // Whoever shows passes; may be null.
     std::function<void(std::shared_ptr<const report::PassReport>, Duration took)> pass_ended =
         nullptr;
   };
   explicit Autoscaler(Parts parts)
-      : parts_(std::move(parts)), trigger_(parts_.flags), waits_since_(parts_.clock.Now()) {}
+      : parts_(std::move(parts)),
+        trigger_(parts_.flags.ForTrigger()),
+        waits_since_(parts_.clock.Now()) {}
 
   // What there is once the cluster has been read and the provider is open; before the first turn.
   struct Opened {
     std::unique_ptr<autoscale::Assembly> assembly;
     cloud::NodeGroups& groups;
-    const kube::ClusterFeed* feed = nullptr;  // null: nothing is told of how it reads
-    host::StatusWriter* status = nullptr;     // null: no status is written
+    host::StatusWriter* status = nullptr;  // null: no status is written
   };
   void Open(Opened opened);
   // What the last process left, as it stands in the annotation.
@@ -70,11 +73,11 @@ class Autoscaler final : public host::Engine {
   bool keeps_others_out() const override { return exact() && !planned_; }
 
  private:
+  Duration Idle() const { return parts_.idle ? parts_.idle() : Duration::zero(); }
   bool exact() const { return parts_.flags.upstream_exact; }
   autoscale::Engine& engine() { return opened_->assembly->engine(); }
   void Tell(const report::PassReport& report, TimePoint began, TimePoint ended);
   void TellScaleUp(const report::ScaleUp& scale_up);
-  void TellFeed(const kube::ClusterFeed& feed);
   void PutStatus(std::string text, TimePoint at);
   std::string MemoryAt(TimePoint at);
 

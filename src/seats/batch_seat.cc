@@ -1,13 +1,14 @@
 #include "seats/batch_seat.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "batch/ended_pod.h"
 #include "batch/scheduler.h"
+#include "cluster/view_age.h"
 #include "kube/custom_codec.h"
 #include "model/batch.h"
 #include "report/batch_text.h"
@@ -36,6 +37,7 @@ class BatchSeat final : public EngineSeat, public host::Engine {
                     .filters = parts.plugins.filters,
                     .log = parts.log,
                     .metrics = parts.metrics,
+                    .stale = StaleView(parts),
                     .wake = parts.look_again}) {}
 
   host::Engine& engine() override { return *this; }
@@ -43,6 +45,7 @@ class BatchSeat final : public EngineSeat, public host::Engine {
   void AddKinds(EngineKinds& kinds) override {
     kinds.Add<model::PodGroup>();
     kinds.Add<model::Queue>();
+    kinds.Add<model::HyperNode>();
     kinds.Add<model::PriorityClass>();
     kinds.Add<model::ResourceQuota>();
     kube::ClusterFeed& feed = parts_.server.feed();
@@ -61,7 +64,7 @@ class BatchSeat final : public EngineSeat, public host::Engine {
                                 News();
                               }},
                          {.field_selector = kEndedPods});
-    if (!flags_.controllers.jobs) return;
+    if (!batch::ReadsVolcanoJobs(flags_, parts_.flags.upstream_exact, sellers_ != nullptr)) return;
     const kube::CustomKind kind{std::string(batch::kVolcanoJobApi), "Job",
                                 std::string(batch::kVolcanoJobResource)};
     feed.Add<batch::VolcanoJob>(kube::CustomCodecOf<batch::VolcanoJob>(kind, batch::ReadVolcanoJob),
@@ -77,7 +80,9 @@ class BatchSeat final : public EngineSeat, public host::Engine {
                                      }});
   }
 
-  Task<Status> Open() override { co_return scheduler_.Open(sellers_()); }
+  Task<Status> Open() override {
+    co_return scheduler_.Open(sellers_ ? sellers_() : std::vector<market::Seller*>());
+  }
 
   std::string_view name() const override { return "batch"; }
   TimePoint Due() const override { return scheduler_.Due(); }
@@ -88,7 +93,7 @@ class BatchSeat final : public EngineSeat, public host::Engine {
     if (parts_.session_ended) parts_.session_ended(report);
     const bool succeeded = report->error.empty();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       report_ = report;
     }
     co_return host::PassEnd{.succeeded = succeeded};
@@ -104,14 +109,24 @@ class BatchSeat final : public EngineSeat, public host::Engine {
     }
     std::shared_ptr<const report::SessionReport> report;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       report = report_;
     }
     if (report == nullptr) return Result<std::string>(Unavailable("no session has run yet"));
+    std::string unreadable;
+    for (const auto& pod : report->unreadable) {
+      if (pod.group == *named)
+        unreadable += fmt::format(
+            "its pod {} cannot be read, so it is not placed and nothing is "
+            "bought for it: {}\n",
+            pod.pod, pod.why);
+    }
     const auto gang = std::ranges::find(report->gangs, *named, &report::WaitingGang::gang);
-    if (gang != report->gangs.end()) return Result<std::string>(report::GangText(*gang));
+    if (gang != report->gangs.end())
+      return Result<std::string>(report::GangText(*gang) + unreadable);
     const auto seen =
         std::ranges::find(report->groups, *named, &report::SessionReport::Group::group);
+    if (!unreadable.empty()) return Result<std::string>(std::move(unreadable));
     if (seen == report->groups.end())
       return Result<std::string>(
           NotFound("there is no group " + *named + ", or its queue does not exist"));
@@ -120,25 +135,38 @@ class BatchSeat final : public EngineSeat, public host::Engine {
   }
 
  private:
+  // By the process's limit; there is none under --upstream-exact, as for node groups.
+  static std::function<std::string()> StaleView(const ProcessParts& parts) {
+    const auto& limits = parts.flags.options.deviations;
+    if (!limits.fuses) return nullptr;
+    kube::ClusterFeed& feed = parts.server.feed();
+    return [view = cluster::ViewAge{limits.fuse_max_view_age, "--fuse-max-view-age",
+                                    [&feed] { return feed.view_age(); },
+                                    [&feed] { return feed.oldest_kind(); }}] {
+      return view.Stale("nothing is bound, evicted or bought");
+    };
+  }
+
   void News() {
     if (scheduler_.Changed(parts_.clock.Now())) parts_.look_again();
   }
 
   void Tell(const report::SessionReport& report) const {
     if (report.placements.empty() && report.evictions.empty() && report.refused.empty()) return;
-    parts_.log.Info("session", {{"took", report.took},
-                                {"bound", report.placements.size()},
-                                {"evicted", report.evictions.size()},
-                                {"not_carried_out", report.refused.size()},
-                                {"jobs_waiting", report.waiting.size()}});
+    parts_.log.Info(parts_.flags.dry_run ? "dry run: what a session would have done" : "session",
+                    {{"took", report.took},
+                     {"bound", report.placements.size()},
+                     {"evicted", report.evictions.size()},
+                     {"not_carried_out", report.refused.size()},
+                     {"jobs_waiting", report.waiting.size()}});
   }
 
   const batch::SchedulerFlags& flags_;
   const ProcessParts parts_;
   const std::function<std::vector<market::Seller*>()> sellers_;
   batch::Scheduler scheduler_;
-  std::mutex mutex_;
-  std::shared_ptr<const report::SessionReport> report_;
+  Mutex mutex_;
+  std::shared_ptr<const report::SessionReport> report_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -11,7 +11,8 @@
 
 namespace coppice::seats {
 
-// `flags` outlive it. `sellers`: who sells machines to gangs, asked when it is opened.
+// `flags` outlive it. `sellers`: who sells machines to gangs, asked when it is opened; null: nobody
+// will.
 std::unique_ptr<EngineSeat> MakeBatchSeat(const batch::SchedulerFlags& flags,
                                           const ProcessParts& parts,
                                           std::function<std::vector<market::Seller*>()> sellers);

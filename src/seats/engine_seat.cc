@@ -21,22 +21,24 @@ bool EngineKinds::IsCustom(std::string_view api_version) {
 }
 
 Result<std::string> ExplainAll(const std::vector<std::unique_ptr<EngineSeat>>& seats,
-                               const net::ServerRequest& request) {
+                               const net::ServerRequest& request, std::string of_all) {
   std::vector<std::pair<std::string, Result<std::string>>> answers;
   for (const auto& seat : seats) {
     if (auto answer = seat->Explain(request))
       answers.emplace_back(seat->engine().name(), *std::move(answer));
   }
+  std::string text = std::move(of_all);
+  for (const auto& [name, answer] : answers) {
+    if (!answer.ok()) continue;
+    if (answers.size() > 1) text += name + ":\n";
+    text += *answer;
+    if (!text.ends_with('\n')) text += '\n';
+  }
+  if (!text.empty()) return text;
   if (answers.empty())
     return InvalidArgument("no engine of this process has an answer to such a question");
-  if (answers.size() == 1) return std::move(answers.front().second);
-  std::string text;
-  for (const auto& [name, answer] : answers) {
-    if (answer.ok()) text += name + ":\n" + *answer + (answer->ends_with('\n') ? "" : "\n");
-  }
   // Nobody knows it: the first to be asked says so.
-  if (text.empty()) return answers.front().second;
-  return text;
+  return answers.front().second;
 }
 
 }  // namespace coppice::seats

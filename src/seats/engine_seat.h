@@ -122,12 +122,11 @@ class EngineSeat {
 
   // What it has to say to /explain?...; absent: the question is not for it. Any thread.
   virtual std::optional<Result<std::string>> Explain(const net::ServerRequest&) { return {}; }
-  // Before each /metrics. Any thread.
-  virtual void BeforeMetrics() {}
 };
 
 // What all of them have to say: the answer of the only one that has any, or each under its name.
+// Before that `of_all`, which is true whichever engines there are, if it is not empty.
 Result<std::string> ExplainAll(const std::vector<std::unique_ptr<EngineSeat>>& seats,
-                               const net::ServerRequest& request);
+                               const net::ServerRequest& request, std::string of_all = "");
 
 }  // namespace coppice::seats

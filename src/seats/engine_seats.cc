@@ -1,6 +1,7 @@
 #include "seats/engine_seats.h"
 
 #include "autoscale/view.h"
+#include "provision/view.h"
 #include "seats/autoscale_seat.h"
 #include "seats/batch_seat.h"
 #include "seats/pools_seat.h"
@@ -15,13 +16,16 @@ std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
   if (settings.batch) {
     std::vector<EngineSeat*> others;  // opened before
     for (const auto& seat : seats) others.push_back(seat.get());
-    const auto sellers = [others] {
-      std::vector<market::Seller*> all;
-      for (EngineSeat* seat : others) {
-        if (market::Seller* const seller = seat->seller(); seller != nullptr) all.push_back(seller);
-      }
-      return all;
-    };
+    std::function<std::vector<market::Seller*>()> sellers;
+    if (!others.empty()) {
+      sellers = [others] {
+        std::vector<market::Seller*> all;
+        for (EngineSeat* seat : others) {
+          if (market::Seller* const seller = seat->seller()) all.push_back(seller);
+        }
+        return all;
+      };
+    }
     seats.push_back(MakeBatchSeat(*settings.batch, parts, sellers));
   }
   return seats;
@@ -36,7 +40,12 @@ RunSettings Together(RunSettings settings) {
 }
 
 cluster::WorldOptions ViewOf(const RunSettings& settings) {
-  return settings.node_groups ? autoscale::ViewOf(settings.flags.options) : cluster::WorldOptions{};
+  // Batch plans on a World of its own.
+  if (!settings.node_groups && !settings.node_pools) return {};
+  if (!settings.node_groups) return {.counts = nullptr, .marks = provision::MarksOnPods()};
+  cluster::WorldOptions view = autoscale::ViewOf(settings.flags.options);
+  if (settings.node_pools) view.marks = cluster::Together(view.marks, provision::MarksOnPods());
+  return view;
 }
 
 }  // namespace coppice::seats

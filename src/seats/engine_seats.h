@@ -30,8 +30,9 @@ RunSettings Together(RunSettings settings);
 std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
                                                    const ProcessParts& parts);
 
-// How the World of such a process looks at pods: as the autoscaler does if it is there. An engine
-// that counts others has a World of its own that follows.
+// How the World of such a process looks at pods. What matters for one engine's evictions is told
+// apart for all; which pods count is the autoscaler's to say if it is there. An engine that counts
+// others adds them where it plans (node pools), or has a World of its own that follows (batch).
 cluster::WorldOptions ViewOf(const RunSettings& settings);
 
 }  // namespace coppice::seats

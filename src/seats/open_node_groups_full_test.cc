@@ -6,80 +6,28 @@
 #include <string>
 #include <vector>
 
-#include "autoscale/assembly.h"
-#include "base/fake_clock.h"
-#include "test/support/agreeing_writer.h"
-#include "test/support/must.h"
-#include "test/support/test_certificates.h"
+#include "test/support/opened_engine_rig.h"
 
 namespace coppice::seats {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kGroups[] =
-    "clusterTag: a\ncloud: {kind: simulated, seed: 1}\n"
-    "nodeGroups: [{name: web, maxSize: 5, flavor: small-2-4, zone: north1}]\n";
-
-class OpenNodeGroupsTest : public testing::Test {
+class OpenNodeGroupsTest : public test::OpenedEngineRig {
  protected:
-  OpenNodeGroupsTest() { RegisterDiscoveredPlugins(plugins_); }
-
-  // The provider and, behind it, an engine.
-  struct Assembled {
-    std::unique_ptr<cloud::NodeGroups> behind;
-    std::unique_ptr<autoscale::Assembly> autoscaler;
-    cloud::NodeGroups& groups() { return *behind; }
-    autoscale::Engine& engine() { return autoscaler->engine(); }
-  };
-  Result<std::unique_ptr<Assembled>> Make(std::vector<std::string> args) {
-    auto flags = TRY(autoscale::ParseFlags(args));
-    auto made = std::make_unique<Assembled>();
-    made->behind = TRY(OpenNodeGroups(flags, plugins_, clock_, rng_, log_, metrics_, &workers_));
-    made->autoscaler = TRY(autoscale::Assembly::Create({.flags = std::move(flags),
-                                                        .plugins = plugins_,
-                                                        .world = world_,
-                                                        .writer = writer_,
-                                                        .executor = executor_,
-                                                        .workers = workers_,
-                                                        .rng = rng_,
-                                                        .log = log_,
-                                                        .metrics = metrics_,
-                                                        .groups = *made->behind}));
-    return made;
-  }
   std::string Refusal(std::vector<std::string> args) {
     const auto made = Make(std::move(args));
     return made.ok() ? "it was accepted" : made.status().message();
   }
-
-  Plugins plugins_;
-  FakeClock clock_;
-  Executor executor_{clock_};
-  SeededRng rng_{1};
-  Metrics metrics_;
-  Log log_ = Log::Null();
-  InlineWorkers workers_;
-  cluster::World world_;
-  test::AgreeingWriter writer_;
-  test::TempDirectory dir_;
 };
 
 TEST_F(OpenNodeGroupsTest, BuysForAPendingPodFromACloudOfThisProgram) {
   const std::string config = dir_.Write("groups.yaml", kGroups);
   const auto assembly =
       MUST(Make({"--cloud-provider=simulated", "--cloud-config", config, "--upstream-exact"}));
-  model::Pod pod;
-  pod.metadata.name = "web-1";
-  pod.metadata.namespace_ = "default";
-  pod.metadata.uid = "1";
-  pod.metadata.creation_timestamp = model::Time{clock_.Now() - std::chrono::minutes(1)};
-  pod.status.phase = "Pending";
-  pod.status.conditions.push_back(
-      {.type = "PodScheduled", .status = "False", .reason = "Unschedulable"});
-  world_.UpsertPod(std::make_shared<const model::Pod>(pod));
+  AddPendingPod();
 
-  const auto report = executor_.BlockOn(assembly->engine().Pass(clock_.Now()));
+  const auto report = PassOf(*assembly);
 
   ASSERT_EQ(report->scale_up.resizes.size(), 1U) << report->error;
   EXPECT_EQ(report->scale_up.resizes[0].group, "web");

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 
+#include "base/mutex.h"
 #include "base/on_worker.h"
 #include "cloud/guarded_claims.h"
 #include "fit/chain.h"
@@ -16,6 +16,8 @@
 
 namespace coppice::seats {
 namespace {
+
+constexpr Duration kFailsAgain = std::chrono::minutes(1);
 
 class PoolsSeat final : public EngineSeat {
  public:
@@ -62,6 +64,7 @@ class PoolsSeat final : public EngineSeat {
                                .metric_sources = &parts_.metric_sources,
                                .filters = filters_.get(),
                                .view_age = [&feed] { return feed.view_age(); },
+                               .oldest_kind = [&feed] { return feed.oldest_kind(); },
                                .not_ours = PlacedByBatch(),
                                .foreign_classes = ForeignClasses(),
                                .wake = parts_.look_again});
@@ -128,25 +131,23 @@ class PoolsSeat final : public EngineSeat {
   void Tell(const report::ProvisionReport& report) {
     const auto shared = std::make_shared<const report::ProvisionReport>(report);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       last_ = shared;
     }
     if (parts_.pools_passed) parts_.pools_passed(shared);
-    if (!report.error.empty())
+    // Passes may be one a second: what goes on failing is said once a minute.
+    const TimePoint now = parts_.clock.Now();
+    if (report.error.empty()) {
+      told_error_.reset();
+    } else if (!told_error_ || now >= Later(*told_error_, kFailsAgain)) {
+      told_error_ = now;
       parts_.log.Error("the pass over node pools failed", {{"error", report.error}});
+    }
     if (report.provisioning && report.provisioning->at != told_provisioning_) {
       told_provisioning_ = report.provisioning->at;
       std::map<std::string, size_t> held;  // how many of a pool are not asked for, by the reason
       for (const report::PlannedMachine& machine : report.provisioning->machines) {
-        if (machine.claim.empty()) {
-          ++held[machine.pool + ": " + machine.error];
-          continue;
-        }
-        parts_.log.Info("machine asked for", {{"claim", machine.claim},
-                                              {"pool", machine.pool},
-                                              {"pods", machine.pods.size()},
-                                              {"types", machine.type_count},
-                                              {"price", machine.price}});
+        if (machine.claim.empty()) ++held[machine.pool + ": " + machine.error];
       }
       for (const auto& [why, count] : held) {
         if (told_held_.contains(why)) continue;  // it is tried again every second
@@ -171,7 +172,7 @@ class PoolsSeat final : public EngineSeat {
   }
 
   std::shared_ptr<const report::ProvisionReport> LastReport() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return last_;
   }
 
@@ -183,10 +184,11 @@ class PoolsSeat final : public EngineSeat {
   std::unique_ptr<provision::Engine> engine_;
   whatif::PoolsTurn turn_;
   TimePoint told_provisioning_;
+  std::optional<TimePoint> told_error_;
   std::set<std::string> told_commands_;
   std::map<std::string, size_t> told_held_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const report::ProvisionReport> last_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const report::ProvisionReport> last_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace

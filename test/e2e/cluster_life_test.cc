@@ -1,7 +1,8 @@
 // One life of a Deployment, with the times and numbers that were measured for the real Cluster
 // Autoscaler 1.36 with the Go provider on the same rig: the same control plane, pods, scan interval
 // and unneeded time, machines that boot in two seconds, a provider over mutual TLS. Run by
-// `tools/bench cluster`, not by ctest.
+// `tools/bench cluster`, not by ctest. What is printed are the times, beside the aims; what is asserted
+// leaves several times as much, for a machine that others use.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -21,6 +22,9 @@ namespace coppice::test {
 namespace {
 
 using std::chrono::seconds;
+
+// How much longer than the aim it may take.
+constexpr double kSlack = 4;
 
 class ClusterLifeTest : public ClusterProviderTest {
  protected:
@@ -117,6 +121,9 @@ TEST_F(ClusterLifeTest, NinetyEightPodsComeAndGo) {
       "98 pods: first cloud call %.2f s (upstream 1.5), last pod marked %.2f s, last order %.2f s "
       "(aim: 0.5 s later), all running %.1f s (aim 5, upstream 6.3) on %zu machines\n",
       first, marked, last, Since(start), cloud_->servers());
+  EXPECT_LE(first, kSlack * 1.5);
+  EXPECT_LE(last - marked, kSlack * 0.5);
+  EXPECT_LE(Since(start), kSlack * 5);
 
   clock_.SleepFor(seconds(2));
   const TimePoint end = clock_.Now();
@@ -129,6 +136,9 @@ TEST_F(ClusterLifeTest, NinetyEightPodsComeAndGo) {
       "scaled to 0, unneeded time 30 s: first machine gone %.1f s (aim 37, upstream 36-40), last "
       "%.1f s (aim 42, upstream 49-57)\n",
       first_gone, Since(end));
+  EXPECT_GE(first_gone, 30) << "before its time";
+  EXPECT_LE(first_gone, 30 + kSlack * 7);
+  EXPECT_LE(Since(end), 30 + kSlack * 12);
 }
 
 TEST_F(ClusterLifeTest, AtRestOnManyNodes) {
@@ -139,8 +149,12 @@ TEST_F(ClusterLifeTest, AtRestOnManyNodes) {
   clock_.SleepFor(seconds(12));  // the passes that follow a productive one
   const double before = ProviderCalls();
   clock_.SleepFor(seconds(60));
+  const double calls = (ProviderCalls() - before) / 6;
+  const double rss_mb = UsageOf(coppice.pid()).rss_mb;
   std::printf("provider calls per loop with %zu nodes: %.1f (76-80), RSS %.0f MB (77 MiB)\n",
-              cloud_->servers(), (ProviderCalls() - before) / 6, UsageOf(coppice.pid()).rss_mb);
+              cloud_->servers(), calls, rss_mb);
+  EXPECT_LE(calls, 76);
+  EXPECT_LE(rss_mb, 77 * 2);
 }
 
 // A create is answered after six seconds: the orders do not wait for each other.
@@ -149,9 +163,28 @@ TEST_F(ClusterLifeTest, TwentyEightPodsOnASlowCloud) {
   StartAndSync("a", {"--scan-interval=10s"});
   const TimePoint start = clock_.Now();
   rig_->Apply(Deployment("web", 28));
-  ASSERT_TRUE(Until([&] { return Running("web") == 28; }, seconds(120)));
-  std::printf("28 pods, creates of 6 s: all running %.1f s (aim 11) on %zu machines\n",
-              Since(start), cloud_->servers());
+  // Orders are counted when they come in; they are answered six seconds later.
+  const auto ordered = [&] { return cloud_->emulator().Requests("POST /v1/servers"); };
+  double first = 0;
+  double last = 0;
+  int orders = 0;
+  ASSERT_TRUE(Until(
+      [&] {
+        if (const int now = ordered(); now > orders) {
+          orders = now;
+          last = Since(start);
+          if (first == 0) first = last;
+        }
+        return Running("web") == 28;
+      },
+      seconds(120)));
+  std::printf(
+      "28 pods, creates of 6 s: first order %.2f s, all %d out within %.2f s of it (aim 1), all "
+      "running %.1f s (aim 11) on %zu machines\n",
+      first, orders, last - first, Since(start), cloud_->servers());
+  EXPECT_LE(last - first, kSlack * 1) << "they wait for each other";
+  EXPECT_LT(last - first, 6) << "until one is answered";
+  EXPECT_LE(Since(start), kSlack * 11);
 }
 
 }  // namespace

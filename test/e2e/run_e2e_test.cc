@@ -5,6 +5,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include "base/strings.h"
 #include "cloud/fake_node_groups.h"
@@ -17,6 +19,7 @@
 #include "test/e2e/child.h"
 #include "test/e2e/played_cloud.h"
 #include "test/support/api_kinds.h"
+#include "test/support/api_schema.h"
 #include "test/support/fake_api_server.h"
 #include "test/support/must.h"
 #include "test/support/test_certificates.h"
@@ -34,6 +37,11 @@ constexpr char kCloud[] = R"(clusterTag: e2e
 nodeGroups:
   - {name: pool, minSize: 0, maxSize: 10, flavor: flex-8-2, image: debian-12, zone: rma1, volumeSizeGB: 50, usePublicNetwork: true}
 )";
+
+ApiSchema ApiFile() {
+  std::ifstream file(COPPICE_SOURCE "/src/web/assets/openapi.yaml");
+  return ApiSchema(std::string(std::istreambuf_iterator<char>(file), {}));
+}
 
 class RunE2eTest : public testing::Test {
  protected:
@@ -380,6 +388,9 @@ TEST_F(RunE2eTest, TheHealthPageSaysWhoLeadsWhatTheServerRefusesAndHowOldTheView
     health = Ask(*first, "health");
     return !health["apiFailures"].empty() && health["leads"] == true;
   })) << health.dump(1);
+  const ApiSchema schema = ApiFile();
+  EXPECT_EQ(schema.Complaint(health, "Health"), "") << health.dump(1);
+  EXPECT_EQ(schema.Complaint(Ask(*second, "health"), "Health"), "");
   EXPECT_EQ(health["leader"], "first");
   EXPECT_EQ(health["identity"], "first");
   EXPECT_EQ(health["apiFailures"][0]["status"], 403);
@@ -417,6 +428,7 @@ TEST_F(RunE2eTest, TheDashboardOfABatchSchedulerAloneShowsNodesAndQueues) {
            state.contains("queues") && state["queues"].contains("default");
   })) << state.dump(1)
       << alone.output();
+  EXPECT_EQ(ApiFile().Complaint(state, "State"), "") << state.dump(1);
 }
 
 // Every method takes five seconds, and three nodes are not the provider's, so that it has to be

@@ -1,10 +1,14 @@
-// SIGTERM and a lost lease while the cloud works on a Refresh, an Increase or a Delete.
+// SIGTERM and a lost lease while something outside is at work: a cloud on a Refresh, an Increase or a
+// Delete of node groups, on a Create, a Delete or a List of node claims; the API server on a binding; an
+// extender on a question of a session.
 
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <thread>
 
@@ -13,8 +17,10 @@
 #include "autoscale/restart_memory.h"
 #include "base/boot_time.h"
 #include "base/strings.h"
+#include "cloud/fake_node_claims.h"
 #include "cloud/fake_node_groups.h"
 #include "cloud/node_groups_context.h"
+#include "net/http_server.h"
 #include "test/e2e/child.h"
 #include "test/support/api_kinds.h"
 #include "test/support/must.h"
@@ -51,7 +57,60 @@ model::Node Template() {
   return node;
 }
 
-// The autoscaler, in the child. Its provider is slow in HOLD_IN for HOLD_FOR milliseconds, with
+// Says so, and takes as long as the test wants it to.
+void Hold(Clock& clock, std::string_view method, Deadline by) {
+  if (method != Said("HOLD_IN") && Said("HOLD_IN") != "everything") return;
+  std::cerr << "inside " << method << "\n" << std::flush;
+  const TimePoint until = clock.Now() + milliseconds(std::stoi(Said("HOLD_FOR")));
+  clock.SleepUntil(Said("HOLD_ON").empty() ? std::min(until, by.at) : until);
+  std::cerr << "outside at " << SinceBoot().count() << "\n" << std::flush;
+}
+
+class SlowClaims final : public cloud::FakeNodeClaims {
+ public:
+  explicit SlowClaims(Clock& clock) : FakeNodeClaims(clock), clock_(clock) {}
+  std::vector<cloud::NodeClassKind> SupportedNodeClasses() const override {
+    return {{"coppice.dev", "v1alpha1", "NodeClass"}};
+  }
+  Result<model::NodeClaim> Create(const model::NodeClaim& claim, Deadline by) override {
+    Hold(clock_, "Create", by);
+    return FakeNodeClaims::Create(claim, by);
+  }
+  Status Delete(const model::NodeClaim& claim, Deadline by) override {
+    Hold(clock_, "DeleteMachine", by);
+    return FakeNodeClaims::Delete(claim, by);
+  }
+  Result<std::vector<model::NodeClaim>> List(Deadline by) override {
+    Hold(clock_, "List", by);
+    return FakeNodeClaims::List(by);
+  }
+  Result<model::NodeClaim> Get(const cloud::ProviderId& id, Deadline by) override {
+    Hold(clock_, "Get", by);
+    return FakeNodeClaims::Get(id, by);
+  }
+  Status Refresh(Deadline by) override {
+    Hold(clock_, "Refresh", by);
+    return Status::Ok();
+  }
+
+ private:
+  Clock& clock_;
+};
+
+// What runs in the child beside or instead of node groups: ENGINE is pools or batch.
+void ChooseEngine(seats::RunSettings& settings) {
+  if (Said("ENGINE").empty()) return;
+  settings.node_groups = false;
+  if (Said("ENGINE") == "pools") {
+    settings.node_pools.emplace();
+    settings.node_pools->options.garbage_every = milliseconds(300);
+  } else {
+    settings.batch.emplace();
+    settings.batch->scheduler_conf = Said("CONF");
+  }
+}
+
+// The process, in the child. Its provider is slow in HOLD_IN for HOLD_FOR milliseconds, with
 // HOLD_ON beyond any deadline.
 int RunChild(const std::vector<std::string>& args) {
   app::Plugins plugins;
@@ -77,13 +136,20 @@ int RunChild(const std::vector<std::string>& args) {
         };
         return std::unique_ptr<cloud::NodeGroups>(std::move(groups));
       });
+  plugins.node_claims.Add(
+      "slow-claims",
+      [](const cloud::NodeClaimsContext& context) -> Result<std::unique_ptr<cloud::NodeClaims>> {
+        Hold(context.clock, "Open", Deadline::Never());
+        return std::unique_ptr<cloud::NodeClaims>(std::make_unique<SlowClaims>(context.clock));
+      });
   const auto flags = autoscale::ParseFlags(args);
   if (!flags.ok()) {
     std::cerr << flags.status().message() << "\n";
     return 2;
   }
-  return app::RunOnRealCluster({.flags = *flags}, plugins,
-                               {.pass = seconds(3), .calls = seconds(2)});
+  seats::RunSettings settings{.flags = *flags};
+  ChooseEngine(settings);
+  return app::RunOnRealCluster(settings, plugins, {.pass = seconds(3), .calls = seconds(2)});
 }
 
 class ProcessEndTest : public testing::TestWithParam<const char*> {
@@ -121,11 +187,11 @@ class ProcessEndTest : public testing::TestWithParam<const char*> {
                                            {"COPPICE_LEASE_IDENTITY", "a"}});
     ASSERT_TRUE(child_->WaitForLine("inside " + method).has_value()) << child_->output();
   }
-  void AddPod() {
+  void AddPod(const std::string& cpu = "8") {
     const std::string now = "2020-01-01T00:00:00Z";
     Json pod;
     pod["metadata"]["creationTimestamp"] = now;
-    pod["spec"]["containers"] = {{{"name", "c"}, {"resources", {{"requests", {{"cpu", "8"}}}}}}};
+    pod["spec"]["containers"] = {{{"name", "c"}, {"resources", {{"requests", {{"cpu", cpu}}}}}}};
     pod["status"] = {{"phase", "Pending"},
                      {"conditions",
                       {{{"type", "PodScheduled"},
@@ -134,6 +200,7 @@ class ProcessEndTest : public testing::TestWithParam<const char*> {
                         {"lastTransitionTime", now}}}}};
     api_.Put(kPods, "Pod", "web", pod, "default");
     pod["spec"]["nodeName"] = "pool-1";  // the one node is taken
+    pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "8";
     pod["status"] = {{"phase", "Running"}};
     api_.Put(kPods, "Pod", "other", pod, "default");
   }
@@ -219,6 +286,203 @@ TEST_F(ProcessEndTest, SighupDoesNotEndIt) {
   EXPECT_TRUE(child_->WaitForLine("files are read again").has_value());
   child_->Signal(SIGTERM);
   EXPECT_EQ(child_->Wait(), 0) << child_->output();
+}
+
+// Of node claims.
+class ClaimsEndTest : public ProcessEndTest {
+ protected:
+  void StartPools(const std::string& method, milliseconds hold) {
+    api_.Put("/apis/coppice.dev/v1alpha1/nodeclasses", "NodeClass", "default");
+    api_.Put("/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses", "KWOKNodeClass", "first");
+    api_.Delete("/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses", "first");
+    const Json reference = {{"group", "coppice.dev"}, {"kind", "NodeClass"}, {"name", "default"}};
+    Json pool;
+    pool["spec"]["template"]["spec"] = {{"nodeClassRef", reference},
+                                        {"requirements", Json::array()}};
+    pool["spec"]["disruption"] = {{"consolidateAfter", "0s"}};
+    api_.Put("/apis/karpenter.sh/v1/nodepools", "NodePool", "default", pool);
+    Json claim;
+    claim["spec"] = {{"nodeClassRef", reference}, {"requirements", Json::array()}};
+    claim["metadata"]["labels"] = {{"karpenter.sh/nodepool", "default"}};
+    claim["metadata"]["finalizers"] = {"karpenter.sh/termination"};
+    claim["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z";
+    claim["metadata"]["deletionTimestamp"] = "2020-01-02T00:00:00Z";
+    claim["status"] = {{"providerID", "fake://old"}};
+    api_.Put("/apis/karpenter.sh/v1/nodeclaims", "NodeClaim", "old", claim);
+    if (method != "DeleteMachine") api_.Delete("/apis/karpenter.sh/v1/nodeclaims", "old");
+    if (method == "Create" || method == "everything") AddPod("1");
+    child_ = std::make_unique<Child>(
+        std::vector<std::string>{
+            "/proc/self/exe", "--child", "--kubeconfig=" + dir_.At("kubeconfig"),
+            "--cloud-provider=slow-claims", "--address=127.0.0.1:0",
+            "--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=1s",
+            "--leader-elect-retry-period=200ms", "--v=4"},
+        std::map<std::string, std::string>{{"ENGINE", "pools"},
+                                           {"HOLD_IN", method},
+                                           {"HOLD_FOR", std::to_string(hold.count())},
+                                           {"COPPICE_LEASE_IDENTITY", "a"}});
+    if (method == "everything") return;
+    ASSERT_TRUE(child_->WaitForLine("inside " + method).has_value()) << child_->output();
+  }
+};
+
+// The thread that decides renews the lease as well: the shortest wait for one of the answers would
+// cost it.
+TEST_F(ClaimsEndTest, AProviderWhoseEveryVerbTakesFiveSecondsCostsNoLease) {
+  ASSERT_NO_FATAL_FAILURE(StartPools("everything", seconds(5)));
+  const TimePoint give_up = clock_.Now() + seconds(60);
+  const auto launched = [&] { return child_->output().find("node claim launched"); };
+  while (launched() == std::string::npos && clock_.Now() < give_up)
+    clock_.SleepFor(milliseconds(50));
+  const std::string output = child_->output();
+  ASSERT_NE(launched(), std::string::npos) << output;
+  for (const char* verb : {"Open", "Refresh", "List", "Create"})
+    EXPECT_THAT(output, HasSubstr(std::string("inside ") + verb));
+  EXPECT_THAT(output, Not(HasSubstr("leads no more")));
+  EXPECT_EQ(Holder(), "a");
+  child_->Signal(SIGTERM);
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+}
+
+TEST_P(ClaimsEndTest, ASignalWaitsForTheCallAndThenGivesTheLeaseAway) {
+  ASSERT_NO_FATAL_FAILURE(StartPools(GetParam(), milliseconds(1'500)));
+  child_->Signal(SIGTERM);
+  const Duration released = WatchRelease();
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+  EXPECT_GT(released, Duration::zero()) << child_->output();
+  if (GetParam() == std::string_view("List")) return;  // changes nothing: nobody waits for it
+  EXPECT_GT(Outside(), Duration::zero()) << child_->output();
+  EXPECT_GE(released, Outside()) << child_->output();
+}
+
+TEST_P(ClaimsEndTest, ALostLeaseEndsTheProcessWithoutTouchingItAgain) {
+  ASSERT_NO_FATAL_FAILURE(StartPools(GetParam(), milliseconds(2'500)));
+  api_.Refuse({.path = "/apis/coordination", .status = 503, .body = "{}", .times = 100'000});
+  EXPECT_EQ(child_->Wait(), 1) << child_->output();
+  EXPECT_THAT(child_->output(), HasSubstr("leads no more"));
+  EXPECT_EQ(Holder(), "a");
+}
+
+INSTANTIATE_TEST_SUITE_P(During, ClaimsEndTest, testing::Values("Create", "DeleteMachine", "List"),
+                         [](const auto& test) { return std::string(test.param); });
+
+// Of the batch scheduler.
+class BatchEndTest : public ProcessEndTest {
+ protected:
+  static constexpr char kConf[] =
+      "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n"
+      "  - name: gang\n  - name: predicates\n";
+
+  void StartBatch(const std::string& more = "") {
+    for (const auto& [path, kind] : std::map<std::string, std::string>{
+             {"/apis/scheduling.volcano.sh/v1beta1/podgroups", "PodGroup"},
+             {"/apis/scheduling.k8s.io/v1/priorityclasses", "PriorityClass"},
+             {"/api/v1/resourcequotas", "ResourceQuota"}}) {
+      api_.Put(path, kind, "first", Json::object(), "default");
+      api_.Delete(path, "first", "default");
+    }
+    Json queue;
+    queue["spec"] = {{"weight", 1}};
+    queue["status"] = {{"state", "Open"}};
+    api_.Put("/apis/scheduling.volcano.sh/v1beta1/queues", "Queue", "default", queue);
+    Json group;
+    group["spec"] = {{"minMember", 1}, {"queue", "default"}};
+    group["status"] = {{"phase", "Inqueue"}};
+    api_.Put("/apis/scheduling.volcano.sh/v1beta1/podgroups", "PodGroup", "g", group, "default");
+    Json pod;
+    pod["metadata"]["annotations"] = {{"scheduling.k8s.io/group-name", "g"}};
+    pod["spec"]["schedulerName"] = "volcano";
+    pod["spec"]["containers"] = {{{"name", "c"}, {"resources", {{"requests", {{"cpu", "1"}}}}}}};
+    pod["status"] = {{"phase", "Pending"}};
+    api_.Put(kPods, "Pod", "job", pod, "default");
+    const std::string conf = dir_.Write("conf.yaml", kConf + more);
+    child_ = std::make_unique<Child>(
+        std::vector<std::string>{
+            "/proc/self/exe", "--child", "--kubeconfig=" + dir_.At("kubeconfig"),
+            "--address=127.0.0.1:0", "--leader-elect-lease-duration=5s",
+            "--leader-elect-renew-deadline=1s", "--leader-elect-retry-period=200ms", "--v=4"},
+        std::map<std::string, std::string>{
+            {"ENGINE", "batch"}, {"CONF", conf}, {"COPPICE_LEASE_IDENTITY", "a"}});
+  }
+  bool Until(const std::function<bool()>& done) {
+    const TimePoint give_up = clock_.Now() + seconds(30);
+    while (!done() && clock_.Now() < give_up) clock_.SleepFor(milliseconds(5));
+    return done();
+  }
+};
+
+TEST_F(BatchEndTest, ABindingThatIsNotAnsweredKeepsTheLeaseForAsLongAsItMayBeAtWork) {
+  api_.HoldAnswers("/binding");
+  StartBatch();
+  ASSERT_TRUE(Until([&] { return api_.held() > 0; })) << child_->output();
+  child_->Signal(SIGTERM);
+  clock_.SleepFor(milliseconds(500));
+  EXPECT_EQ(Holder(), "a") << child_->output();
+  api_.LetGo();
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+  EXPECT_EQ(Holder(), "") << child_->output();
+  EXPECT_EQ(api_.Count("POST", "/binding"), 1U);
+}
+
+TEST_F(BatchEndTest, ABindingThatIsTriedAgainAndAgainEndsWithTheProcess) {
+  api_.Refuse({.method = "POST",
+               .path = "/api/v1/namespaces/default/pods/job/binding",
+               .status = 503,
+               .body = "{}",
+               .times = 1'000'000});
+  StartBatch();
+  ASSERT_TRUE(Until([&] { return api_.Count("POST", "/binding") > 2; })) << child_->output();
+  child_->Signal(SIGTERM);
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+  EXPECT_EQ(Holder(), "") << child_->output();
+  EXPECT_FALSE(api_.Get(kPods, "job", "default")["spec"].contains("nodeName"));
+}
+
+TEST_F(BatchEndTest, ALostLeaseEndsTheProcessWithABindingUnderWay) {
+  api_.HoldAnswers("/binding");
+  StartBatch();
+  ASSERT_TRUE(Until([&] { return api_.held() > 0; })) << child_->output();
+  api_.Refuse({.path = "/apis/coordination", .status = 503, .body = "{}", .times = 100'000});
+  EXPECT_EQ(child_->Wait(), 1) << child_->output();
+  EXPECT_EQ(Holder(), "a");
+}
+
+// A session runs on a worker and waits there for somebody outside.
+class ExtenderEndTest : public BatchEndTest {
+ protected:
+  void StartWithExtender(milliseconds takes) {
+    server_ = MUST(net::HttpServer::Create(
+        {.port = 0, .max_body_bytes = 1 << 20}, [this, takes](const net::ServerRequest&) {
+          ++asked_;
+          clock_.SleepFor(takes);
+          return net::ServerResponse{.content_type = "application/json", .body = "{}"};
+        }));
+    StartBatch("  - name: extender\n    arguments:\n      extender.urlPrefix: http://127.0.0.1:" +
+               std::to_string(server_->port()) +
+               "\n      extender.httpTimeout: 20s\n"
+               "      extender.predicateVerb: predicate\n");
+    ASSERT_TRUE(Until([&] { return asked_ > 0; })) << child_->output();
+  }
+
+  std::atomic<int> asked_ = 0;
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+TEST_F(ExtenderEndTest, ASignalWaitsForTheSessionAndGivesTheLeaseAway) {
+  ASSERT_NO_FATAL_FAILURE(StartWithExtender(milliseconds(1'500)));
+  child_->Signal(SIGTERM);
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+  EXPECT_EQ(Holder(), "");
+}
+
+TEST_F(ExtenderEndTest, ASessionThatHangsIsLeftBehindAndTheLeaseGivenAway) {
+  ASSERT_NO_FATAL_FAILURE(StartWithExtender(milliseconds(15'000)));
+  const TimePoint signalled = clock_.Now();
+  child_->Signal(SIGTERM);
+  EXPECT_EQ(child_->Wait(), 0) << child_->output();
+  EXPECT_LT(clock_.Now() - signalled, seconds(12));
+  EXPECT_EQ(Holder(), "");
+  EXPECT_THAT(child_->output(), HasSubstr("left behind"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ constexpr char kExplainUsage[] = R"(coppice explain SUBJECT [FLAGS]: asks a runn
   coppice explain gang NAMESPACE/NAME  what it lacks, what that costs, what is on its way
   coppice explain last                 the last decisions
 
-As a plug-in of kubectl (the program under the name kubectl-coppice): kubectl coppice explain pod …
+As a plug-in of kubectl (the program under the name kubectl-coppice): kubectl coppice explain pod …, kubectl coppice top
 )";
 
 struct ExplainFlags {
@@ -48,6 +48,9 @@ Result<std::string> PathOf(const std::vector<std::string>& words) {
     return InvalidArgument(
         "ask for pod NAMESPACE/NAME, node NAME, group NAME, pool NAME, claim NAME, "
         "gang NAMESPACE/NAME or last");
+  if ((words[0] == "pod" || words[0] == "gang") && words[1].find('/') == std::string::npos)
+    return InvalidArgument("a " + words[0] + " is asked for as NAMESPACE/NAME, such as default/" +
+                           words[1]);
   for (const std::string_view kind : {"pod", "node", "group", "pool", "claim", "gang"})
     if (words[0] == kind) return "explain?" + words[0] + "=" + net::PercentEncode(words[1]);
   return InvalidArgument("'" + words[0] +
@@ -66,10 +69,7 @@ int RunExplain(const std::vector<std::string>& args, Plugins&) {
   FlagSet set;
   Declare(set, flags);
   std::vector<std::string> rest = args;
-  // As kubectl calls it: `kubectl coppice explain …`, `kubectl coppice …`.
-  const bool from_kubectl = !rest.empty() && rest.front() == "--from-kubectl";
-  if (from_kubectl) rest.erase(rest.begin());
-  if (from_kubectl && !rest.empty() && rest.front() == "explain") rest.erase(rest.begin());
+  const bool from_kubectl = TakeFromKubectl(rest);
   Status parsed = set.Parse(rest);
   if (parsed.ok() && set.help_wanted()) {
     std::printf("%s\n%s", kExplainUsage, set.AsHelp().c_str());

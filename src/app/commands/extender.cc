@@ -80,6 +80,9 @@ int RunExtender(const std::vector<std::string>& args, Plugins&) {
   if (const auto code = ReadCommandLine({"extender", kExtenderAbout}, flags, args, check))
     return *code;
   const host::StopSignals signals({SIGTERM, SIGINT});
+  const SystemClock clock;
+  const Log log = LogToStderr(LogFlags{}, clock);
+  options.log = log;
   auto bind = BindThrough(api_server);
   if (!bind.ok()) return Failed("extender", bind.status());
   batch::extender::ReferenceServer reference(std::move(*bind));
@@ -91,7 +94,11 @@ int RunExtender(const std::vector<std::string>& args, Plugins&) {
   if (!server.ok()) return Failed("extender", server.status());
   std::printf("listening on port %u\n", unsigned{(*server)->port()});
   std::fflush(stdout);
-  while (signals.Wait(std::chrono::seconds(1)) != host::Signal::kStop) {
+  for (;;) {
+    const host::Signal signal = signals.Wait(std::chrono::seconds(1));
+    if (signal == host::Signal::kStop) break;
+    if (signal == host::Signal::kReload)
+      log.Info("SIGHUP: certificates are looked at with each connection; flags need a restart");
   }
   (*server)->Stop();
   std::printf("answered %llu requests\n", static_cast<unsigned long long>(answered));

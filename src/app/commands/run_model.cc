@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "app/command_line.h"
 #include "app/commands/commands.h"
 #include "app/commands/run_pools.h"
 #include "app/dashboard.h"
@@ -235,8 +236,9 @@ int RunModel(const ModelCommand& command, Plugins& plugins) {
   std::signal(SIGINT, before);
   std::signal(SIGTERM, before_term);
   if (played.ok()) return 0;
-  std::fprintf(stderr, "coppice run: %s\n", played.message().c_str());
-  return 1;
+  // --nodes names a group that is not there.
+  if (played.message().starts_with("--nodes=")) return WrongUsage("run", played);
+  return Failed("run", played);
 }
 
 }  // namespace coppice::app

@@ -8,7 +8,6 @@
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
-#include "base/strings.h"
 #include "seats/open_node_groups.h"
 #include "whatif/doubles.h"
 #include "whatif/whatif.h"
@@ -67,12 +66,6 @@ void AddSimulateFlags(FlagSet& set, Arguments& out) {
   set.AddBool("whole", out.whole, "Text with every node and every group instead of the first few.");
 }
 
-std::string IgnoredNote(const std::map<std::string, int>& ignored) {
-  std::vector<std::string> parts;
-  for (const auto& [kind, count] : ignored) parts.push_back(std::to_string(count) + " " + kind);
-  return "left out, for no decision looks at them: " + Join(parts, ", ");
-}
-
 }  // namespace
 
 void AddMoment(FlagSet& set, std::optional<TimePoint>& now) {
@@ -129,8 +122,7 @@ int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
   }
   what_if.groups = *std::move(groups);
   what_if.groups.notes.insert(what_if.groups.notes.end(), notes.begin(), notes.end());
-  if (!what_if.cluster.ignored.empty())
-    what_if.groups.notes.push_back(IgnoredNote(what_if.cluster.ignored));
+  whatif::NoteIgnored(what_if.cluster, what_if.groups.notes);
   if (what_if.cluster.nodes.empty())
     what_if.groups.notes.push_back("there are no nodes in the dump: were they asked for?");
 
@@ -138,7 +130,11 @@ int RunSimulate(const std::vector<std::string>& args, Plugins& plugins) {
   const Log log =
       what_if.flags.log.verbosity > 0 ? Log::ToStderr(clock, LogLevel::kDebug) : Log::Null();
   const auto plan = whatif::RunWhatIf(std::move(what_if), plugins, log);
-  if (!plan.ok()) return Failed("simulate", plan.status());
+  if (!plan.ok()) {
+    // --remove-node names a node that is not there.
+    return plan.status().message().starts_with("--") ? WrongUsage("simulate", plan.status())
+                                                     : Failed("simulate", plan.status());
+  }
   const std::string text =
       arguments.output == "json" ? AsJson(*plan) + "\n" : AsText(*plan, arguments.whole);
   std::fwrite(text.data(), 1, text.size(), stdout);

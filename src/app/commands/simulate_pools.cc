@@ -10,6 +10,7 @@
 #include "provider/provider_config.h"
 #include "provision/settings.h"
 #include "seats/open_node_claims.h"
+#include "whatif/doubles.h"
 #include "whatif/pools.h"
 
 namespace coppice::app {
@@ -76,6 +77,10 @@ Result<whatif::PoolsPlan> PlanPools(PoolsArguments& arguments, whatif::PoolsWhat
                                     Plugins& plugins) {
   TRY(ReadAll(arguments.cluster, what_if.cluster));
   TRY(ReadAll(arguments.add, what_if.added));
+  whatif::DropDoubles(what_if.cluster, what_if.notes);
+  whatif::DropDoubles(what_if.added, what_if.notes);
+  whatif::NoteReplaced(what_if.cluster, what_if.added, what_if.notes);
+  whatif::NoteIgnored(what_if.cluster, what_if.notes);
   TRY(NameCloud(arguments.process));
   SystemClock clock;
   SeededRng rng(1);
@@ -111,6 +116,10 @@ std::optional<int> SimulatePools(const std::vector<std::string>& args, Plugins& 
       return InvalidArgument("--cluster is required: a dump, or - for standard input");
     if (arguments.process.cloud_config.empty())
       return InvalidArgument("--cloud-config is required: it is the catalog");
+    const std::string& cloud = arguments.process.cloud_provider;
+    if (!cloud.empty() && !plugins.clouds.Has(cloud) && !plugins.node_claims.Has(cloud) &&
+        !plugins.node_groups.Has(cloud))
+      return plugins.clouds.Find(cloud).status().Context("--cloud-provider=" + cloud);
     return Status::Ok();
   };
   if (const auto code = ReadCommandLine({"simulate --node-pools", kPoolsAbout}, flags, args, check))

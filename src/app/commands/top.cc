@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kTopAbout =
     R"(coppice top: what a running instance sees and decides, as a screen
 
-Groups and pools with their nodes, pods that wait and why, the last decisions; anew every two
+Groups and pools with their nodes, queues with the gangs that wait in them, pods that wait and why, the last decisions; anew every two
 seconds until Ctrl-C. Where the output is no terminal, or with --once, it is printed once.
 )";
 
@@ -91,8 +91,10 @@ int RunTop(const std::vector<std::string>& args, Plugins&) {
                     "How often it is asked again.");
   flags.Group("Which instance");
   AddInstanceFlags(flags, where);
-  if (const auto code = ReadCommandLine({"top", kTopAbout}, flags, args)) return *code;
-  const auto instance = Instance::Open(where, false);
+  std::vector<std::string> rest = args;
+  const bool from_kubectl = TakeFromKubectl(rest);
+  if (const auto code = ReadCommandLine({"top", kTopAbout}, flags, rest)) return *code;
+  const auto instance = Instance::Open(where, from_kubectl);
   if (!instance.ok()) return Failed("top", instance.status());
   const auto first = Look(**instance, false);
   if (!first.ok()) return Failed("top", first.status());

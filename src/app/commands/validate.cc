@@ -11,6 +11,7 @@
 #include "net/url.h"
 #include "provider/open_cloud.h"
 #include "provider/provider_config.h"
+#include "provider/tls_check.h"
 
 namespace coppice::app {
 namespace {
@@ -36,6 +37,7 @@ Status Judge(const std::string& file, const Plugins& plugins, yaml::Problems& pr
     // Plaintext on loopback needs a flag, which is not in the file.
     TRY(grpc::CheckListen(config.listen, config.tls.has_value(), /*insecure=*/true));
   }
+  provider::CheckTlsFiles(config, SystemClock().Now(), problems);
   if (config.metrics_listen && !config.metrics_listen->empty())
     TRY(net::ParseHostPort(*config.metrics_listen).status().Context("metricsListen"));
   TRY(cloud::CheckGroups(config.groups, config.cluster_tag));

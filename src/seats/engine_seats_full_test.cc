@@ -1,0 +1,53 @@
+#include "seats/engine_seats.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "autoscale/drain_options.h"
+#include "model/node_claim.h"
+
+namespace coppice::seats {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Optional;
+
+const std::string kOfPools = model::karpenter::kDoNotDisruptAnnotation;
+const std::string kOfGroups(autoscale::kAnnotationPrefix);
+
+RunSettings Engines(bool groups, bool pools) {
+  RunSettings settings{.flags = {}, .node_groups = groups};
+  if (pools) settings.node_pools.emplace();
+  return settings;
+}
+
+TEST(EngineSeatsTest, WhatAnyOfTheEnginesReadsTellsPodsApartForAll) {
+  EXPECT_THAT(ViewOf(Engines(true, false)).marks.eviction_annotations,
+              Optional(ElementsAre(kOfGroups)));
+  EXPECT_THAT(ViewOf(Engines(false, true)).marks.eviction_annotations,
+              Optional(ElementsAre(kOfPools)));
+  const auto both = ViewOf(Engines(true, true));
+  EXPECT_THAT(both.marks.eviction_annotations, Optional(ElementsAre(kOfGroups, kOfPools)));
+  EXPECT_EQ(both.marks.timed_taints, ViewOf(Engines(true, false)).marks.timed_taints);
+}
+
+TEST(EngineSeatsTest, WhoCountsIsSaidOnlyWhereThereAreNodeGroups) {
+  EXPECT_TRUE(ViewOf(Engines(true, true)).counts);
+  EXPECT_FALSE(ViewOf(Engines(false, true)).counts);
+  EXPECT_FALSE(ViewOf(Engines(false, false)).counts);
+}
+
+TEST(EngineSeatsTest, GangsAreLeftToTheBatchSchedulerUnlessPeersAreFollowedExactly) {
+  RunSettings settings = Engines(true, true);
+  settings.batch.emplace();
+  settings.batch->engine.session.scheduler_names = {"volcano"};
+  const RunSettings together = Together(settings);
+  EXPECT_THAT(together.flags.options.gang_scheduler_names, ElementsAre("volcano"));
+  EXPECT_THAT(together.node_pools->gang_scheduler_names, Contains("volcano"));
+  settings.flags.upstream_exact = true;
+  EXPECT_THAT(Together(settings).flags.options.gang_scheduler_names, testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace coppice::seats
