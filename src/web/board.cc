@@ -27,18 +27,18 @@ Board::Board(BoardOptions options)
 
 Board::~Board() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
   thread_.join();
-  const std::lock_guard lock(streams_mutex_);
+  const MutexLock lock(streams_mutex_);
   for (const auto& stream : streams_) stream->Close();
 }
 
 void Board::Post(PassInfo pass) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (inbox_.passes.size() >= kMostPasses) inbox_.passes.erase(inbox_.passes.begin());
     inbox_.passes.push_back(std::move(pass));
   }
@@ -47,7 +47,7 @@ void Board::Post(PassInfo pass) {
 
 void Board::Post(std::shared_ptr<const report::ProvisionReport> pools) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (inbox_.pools.size() >= kMostPasses) inbox_.pools.erase(inbox_.pools.begin());
     inbox_.pools.push_back(std::move(pools));
   }
@@ -56,7 +56,7 @@ void Board::Post(std::shared_ptr<const report::ProvisionReport> pools) {
 
 void Board::Post(std::shared_ptr<const report::SessionReport> session) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     inbox_.session = std::move(session);
   }
   wake_.notify_one();
@@ -65,7 +65,7 @@ void Board::Post(std::shared_ptr<const report::SessionReport> session) {
 void Board::Post(std::shared_ptr<const Seen> seen) {
   std::shared_ptr<const Seen> before;  // not destroyed under the lock
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     before = std::exchange(inbox_.seen, std::move(seen));
   }
   wake_.notify_one();
@@ -73,14 +73,14 @@ void Board::Post(std::shared_ptr<const Seen> seen) {
 
 void Board::Say(std::string event, std::string json) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     inbox_.words.emplace_back(std::move(event), std::move(json));
   }
   wake_.notify_one();
 }
 
 void Board::Subscribe(std::shared_ptr<net::ServerStream> stream, uint64_t seq) {
-  const std::lock_guard lock(streams_mutex_);
+  const MutexLock lock(streams_mutex_);
   const auto missed = story_.Since(seq);
   // Sent at once in any case: the reader sees that it is connected.
   if (!missed) {
@@ -99,7 +99,7 @@ void Board::Broadcast(const std::string& text) {
 }
 
 void Board::Tell(Inbox inbox) {
-  const std::lock_guard lock(streams_mutex_);
+  const MutexLock lock(streams_mutex_);
   for (const PassInfo& pass : inbox.passes) {
     for (const std::string& decision : story_.Pass(pass))
       Broadcast(EventText("decision", decision));
@@ -120,10 +120,11 @@ void Board::Tell(Inbox inbox) {
 }
 
 void Board::Run() {
-  std::unique_lock lock(mutex_);
+  UniqueMutexLock lock(mutex_);
   while (!stop_) {
     const bool news =
-        wake_.wait_for(lock, options_.heartbeat, [this] { return stop_ || !inbox_.empty(); });
+        wake_.wait_for(lock.standard(), options_.heartbeat,
+                       [this]() COPPICE_REQUIRES(mutex_) { return stop_ || !inbox_.empty(); });
     if (stop_) return;
     Inbox inbox = std::exchange(inbox_, {});
     busy_ = true;
@@ -131,7 +132,7 @@ void Board::Run() {
     if (news) {
       Tell(std::move(inbox));
     } else {
-      const std::lock_guard streams(streams_mutex_);
+      const MutexLock streams(streams_mutex_);
       Broadcast(": still here\n\n");
     }
     lock.lock();
@@ -141,8 +142,9 @@ void Board::Run() {
 }
 
 void Board::Flush() {
-  std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return inbox_.empty() && !busy_; });
+  UniqueMutexLock lock(mutex_);
+  idle_.wait(lock.standard(),
+             [this]() COPPICE_REQUIRES(mutex_) { return inbox_.empty() && !busy_; });
 }
 
 }  // namespace coppice::web

@@ -9,12 +9,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/http_server.h"
 #include "web/story.h"
 
@@ -64,21 +64,21 @@ class Board {
   };
   void Run();
   void Tell(Inbox inbox);
-  void Broadcast(const std::string& text);
+  void Broadcast(const std::string& text) COPPICE_REQUIRES(streams_mutex_);
 
   const BoardOptions options_;
   Story story_;
 
-  mutable std::mutex streams_mutex_;  // also: no delta is between a story and its streams
-  std::vector<std::shared_ptr<net::ServerStream>> streams_;
+  mutable Mutex streams_mutex_;  // also: no delta is between a story and its streams
+  std::vector<std::shared_ptr<net::ServerStream>> streams_ COPPICE_GUARDED_BY(streams_mutex_);
   std::atomic<size_t> watchers_ = 0;  // as many, for who takes no lock
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable idle_;
-  Inbox inbox_;
-  bool busy_ = false;
-  bool stop_ = false;
+  Inbox inbox_ COPPICE_GUARDED_BY(mutex_);
+  bool busy_ COPPICE_GUARDED_BY(mutex_) = false;
+  bool stop_ COPPICE_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses the others
 };
 

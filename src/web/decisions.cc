@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/strings.h"
@@ -17,6 +18,7 @@ namespace {
 using report::JsonOut;
 
 constexpr size_t kOwnersNamed = 4;
+constexpr size_t kKinds = 5;         // of decisions
 constexpr size_t kMostSaid = 1'000;  // owners; each Job is another one
 
 void WriteBrief(JsonOut& out, const Decision& decision) {
@@ -211,18 +213,30 @@ std::vector<Decision> DecisionLog::Add(const report::PassReport& report) {
   return fresh;
 }
 
-std::vector<const Decision*> DecisionLog::List(uint64_t before, size_t limit) const {
+std::vector<const Decision*> DecisionLog::List(uint64_t before, size_t limit,
+                                               TimePoint until) const {
   std::vector<const Decision*> list;
   for (auto it = kept_.rbegin(); it != kept_.rend() && list.size() < limit; ++it)
-    if (before == 0 || it->id < before) list.push_back(&*it);
+    if ((before == 0 || it->id < before) && it->at <= until) list.push_back(&*it);
   return list;
 }
 
 std::vector<const Decision*> DecisionLog::Between(TimePoint from, TimePoint to,
                                                   size_t limit) const {
   std::vector<const Decision*> list;
-  for (auto it = kept_.rbegin(); it != kept_.rend() && list.size() < limit; ++it)
+  for (auto it = kept_.rbegin(); it != kept_.rend(); ++it)
     if (it->at >= from && it->at <= to) list.push_back(&*it);
+  if (list.size() <= limit) return list;
+  const auto steps = static_cast<int64_t>(std::max<size_t>(1, limit / kKinds));
+  // Of what there is, for from and to may be anything.
+  const auto [first, last] = std::ranges::minmax(list, {}, &Decision::at);
+  const TimePoint since = first->at;
+  const Duration step = (last->at - since) / steps + Duration(1);
+  std::set<std::pair<std::string_view, int64_t>> seen;
+  std::erase_if(list, [&](const Decision* decision) {
+    return !seen.emplace(decision->kind, (decision->at - since) / step).second;
+  });
+  if (list.size() > limit) list.resize(limit);
   return list;
 }
 

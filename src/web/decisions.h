@@ -42,8 +42,11 @@ class DecisionLog {
   // The same of others, who have made their decisions themselves.
   std::vector<Decision> Add(std::vector<Decision> made);
 
-  // Newest first, those of `before` and later left out. 0: from the newest.
-  std::vector<const Decision*> List(uint64_t before, size_t limit) const;
+  // Newest first, those of `before` and later left out, and those after `until`. 0: from the newest.
+  std::vector<const Decision*> List(uint64_t before, size_t limit,
+                                    TimePoint until = TimePoint::max()) const;
+  // Newest first. Of more than `limit` the newest of each kind in equal steps of time, so that what
+  // is drawn along time has marks to its beginning.
   std::vector<const Decision*> Between(TimePoint from, TimePoint to, size_t limit) const;
   std::vector<const Decision*> About(const std::string& row, size_t limit) const;
   const Decision* Find(uint64_t id) const;

@@ -18,7 +18,7 @@ Desk::Desk(Work work, std::chrono::nanoseconds limit)
 
 Desk::~Desk() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
@@ -26,7 +26,7 @@ Desk::~Desk() {
 }
 
 Result<uint64_t> Desk::Ask(Question question) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!entries_.empty() && !entries_.back().answer)
     return ResourceExhausted("another what-if is being worked out; one at a time");
   if (entries_.size() >= kAnswersKept) entries_.erase(entries_.begin());
@@ -36,7 +36,7 @@ Result<uint64_t> Desk::Ask(Question question) {
 }
 
 Result<std::string> Desk::Answer(uint64_t id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = std::ranges::find(entries_, id, &Entry::id);
   if (entry == entries_.end()) return NotFound("no what-if of that number is kept");
   report::JsonOut out;
@@ -52,16 +52,18 @@ Result<std::string> Desk::Answer(uint64_t id) const {
 }
 
 void Desk::Run() {
-  std::unique_lock lock(mutex_);
+  UniqueMutexLock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stop_ || (!entries_.empty() && !entries_.back().answer); });
+    wake_.wait(lock.standard(), [this]() COPPICE_REQUIRES(mutex_) {
+      return stop_ || (!entries_.empty() && !entries_.back().answer);
+    });
     if (stop_) return;
     const uint64_t id = entries_.back().id;
     const Question question = entries_.back().question;
     lock.unlock();
     const auto until = std::chrono::steady_clock::now() + limit_;
     Result<std::string> answer = work_(question, [this, until] {
-      const std::lock_guard stopped(mutex_);
+      const MutexLock stopped(mutex_);
       return stop_ || std::chrono::steady_clock::now() >= until;
     });
     lock.lock();

@@ -8,12 +8,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "web/question.h"
 
@@ -45,11 +45,11 @@ class Desk {
 
   const Work work_;
   const std::chrono::nanoseconds limit_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Entry> entries_;  // the last few
-  uint64_t next_ = 1;
-  bool stop_ = false;
+  std::vector<Entry> entries_ COPPICE_GUARDED_BY(mutex_);  // the last few
+  uint64_t next_ COPPICE_GUARDED_BY(mutex_) = 1;
+  bool stop_ COPPICE_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses the others
 };
 

@@ -123,6 +123,7 @@ std::string NodeJson(const SeenNode& seen, std::string_view state, const Verdict
   if (seen.price > 0) out.Field("price", seen.price);
   if (!seen.taken_by.empty()) out.Field("takenBy", seen.taken_by);
   if (!seen.claim.empty()) out.Field("claim", seen.claim);
+  if (seen.expires) out.Field("expiresAt", Unix(*seen.expires));
   if (verdict.command != nullptr) {
     out.Field("reason", verdict.command->reason);
   } else if (verdict.staying != nullptr) {

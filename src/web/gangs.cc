@@ -18,6 +18,7 @@ using report::WaitingGang;
 constexpr std::string_view kGroupName = "scheduling.k8s.io/group-name";
 constexpr size_t kGangsPerQueue = 50;  // the rest is a number
 constexpr size_t kEvictionsNamed = 5;
+constexpr size_t kEvictionsListed = 200;
 
 std::string_view StateOfGang(WaitingGang::State state) {
   static constexpr std::string_view kWords[] = {"waits", "blocked", "refused", "ordered", "held"};
@@ -100,6 +101,25 @@ Decision ForGang(const WaitingGang& gang, TimePoint at, std::string kind, std::s
           .detail = out.Close('}').Take()};
 }
 
+Decision Evicted(const SessionReport& session) {
+  const auto& evictions = session.evictions;
+  std::vector<std::string> names;
+  JsonOut out;
+  out.Open('{').Key("evicted").Open('[');
+  for (size_t i = 0; i < std::min(evictions.size(), kEvictionsListed); ++i) {
+    if (i < kEvictionsNamed) names.push_back(evictions[i].pod);
+    out.Open('{').Field("pod", evictions[i].pod).Field("why", evictions[i].why).Close('}');
+  }
+  if (evictions.size() > names.size())
+    names.push_back(fmt::format("{} more", evictions.size() - names.size()));
+  return {
+      .at = session.began,
+      .kind = "gang",
+      .title = fmt::format("{} pod{} evicted", evictions.size(), evictions.size() == 1 ? "" : "s"),
+      .why = evictions.front().why + ": " + Join(names, ", "),
+      .detail = out.Close(']').Close('}').Take()};
+}
+
 }  // namespace
 
 std::string GangOf(const model::Pod& pod) {
@@ -172,18 +192,7 @@ std::vector<Decision> GangTeller::Tell(const SessionReport& session) {
     said[gang.gang] = std::move(why);
   }
   said_ = std::move(said);
-  if (!session.evictions.empty()) {
-    std::vector<std::string> names;
-    for (const SessionReport::Eviction& eviction : session.evictions)
-      if (names.size() < kEvictionsNamed) names.push_back(eviction.pod);
-    if (session.evictions.size() > names.size())
-      names.push_back(fmt::format("{} more", session.evictions.size() - names.size()));
-    made.push_back({.at = at,
-                    .kind = "gang",
-                    .title = fmt::format("{} pod{} evicted", session.evictions.size(),
-                                         session.evictions.size() == 1 ? "" : "s"),
-                    .why = session.evictions.front().why + ": " + Join(names, ", ")});
-  }
+  if (!session.evictions.empty()) made.push_back(Evicted(session));
   return made;
 }
 

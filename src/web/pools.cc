@@ -48,6 +48,7 @@ void WriteClaim(JsonOut& out, const report::ClaimState& claim) {
     if (!text->empty()) out.Field(key, *text);
   if (claim.price > 0) out.Field("price", claim.price);
   if (claim.since > TimePoint{}) out.Field("since", Unix(claim.since));
+  if (claim.expires) out.Field("expiresAt", Unix(*claim.expires));
   out.Close('}');
 }
 
@@ -279,6 +280,7 @@ std::shared_ptr<const Seen> WithPools(const Seen& seen, const ProvisionReport& r
     if (claim == of_node.end()) continue;
     node.row = claim->second->pool;
     node.claim = claim->second->name;
+    node.expires = claim->second->expires;
     if (node.price == 0) node.price = claim->second->price;
     if (leaves(*claim->second)) node.taken_by = "provision";
   }

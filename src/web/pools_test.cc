@@ -132,42 +132,65 @@ TEST_F(PoolsTest, ASolveIsToldOnce) {
   EXPECT_EQ(bought(), 1) << "the same solve, reported once more";
 }
 
-TEST_F(PoolsTest, AGangSaysWhatItLacks) {
-  auto session = std::make_shared<report::SessionReport>();
-  session->waiting = {{.job = "ml/train",
-                       .queue = "research",
-                       .min_available = 8,
-                       .placed = 5,
-                       .pods = 3,
-                       .why = "3 Insufficient nvidia.com/gpu"}};
-  session->queues = {{.name = "research",
-                      .state = "Open",
-                      .weight = 2,
-                      .share = 0.25,
-                      .amounts = {{.resource = "cpu", .held = 1000, .deserved = 4000}}}};
-  session->gangs = {{.gang = "ml/train",
-                     .state = report::WaitingGang::State::kOrdered,
-                     .lots = {{.seller = "node groups", .source = "g", .machines = 2}},
-                     .price_per_hour = 1.5}};
-  board().Post(std::shared_ptr<const report::SessionReport>(session));
-  board().Post(SiteRig::Cluster({}, 1));
-  board().Flush();
+class GangsTest : public testing::Test {
+ protected:
+  GangsTest() {
+    Post(RigSession());
+    rig_.board().Post(SiteRig::Cluster({}, 1));
+    rig_.board().Flush();
+  }
+  void Post(std::shared_ptr<report::SessionReport> session) {
+    rig_.board().Post(std::shared_ptr<const report::SessionReport>(std::move(session)));
+  }
+  json Ask(const std::string& target) { return json::parse(rig_.Ask("/api/v1/" + target).body); }
+  // The newest of the kind, with its detail.
+  json Newest(const std::string& kind) {
+    const json list = Ask("decisions");
+    for (const json& decision : list["decisions"])
+      if (decision["kind"] == kind)
+        return Ask("decision?id=" + std::to_string(decision["id"].get<int>()));
+    return {};
+  }
+  SiteRig rig_;
+};
+
+TEST_F(GangsTest, AGangSaysWhatItLacksAndWhatThatCosts) {
   const json queue = Ask("state")["queues"]["research"];
   EXPECT_EQ(queue["gangs"][0]["needs"], 8);
   EXPECT_EQ(queue["gangs"][0]["price"], 1.5);
   EXPECT_EQ(queue["share"], 0.25);
   EXPECT_EQ(queue["amounts"][0]["deserved"], 4000);
-  EXPECT_EQ(Ask("explain?gang=ml/train")["lots"][0]["machines"], 2);
-  EXPECT_EQ(Ask("decisions")["decisions"][0]["why"], "2 of g, 1.50 an hour");
-  EXPECT_EQ(Ask("explain?gang=ml/train")["why"], "3 Insufficient nvidia.com/gpu");
+  const json why = Ask("explain?gang=ml/train");
+  EXPECT_EQ(why["lots"][0]["machines"], 2);
+  EXPECT_EQ(why["why"], "3 Insufficient nvidia.com/gpu");
   EXPECT_EQ(rig_.Ask("/api/v1/explain?gang=ml/other").status, 404);
+  EXPECT_EQ(Ask("explain?gang=ml/done")["phase"], "Running");
   const auto text = ExplainedAsText(rig_.Ask("/api/v1/explain?gang=ml/train").body);
   ASSERT_TRUE(text.ok());
   EXPECT_EQ(*text,
             "gang ml/train of queue research: needs 8, 5 placed, 3 pods wait\n"
             "  3 Insufficient nvidia.com/gpu\n"
+            "  no room for 2 of worker\n"
             "  2 of g, sold by node groups\n"
             "  1.50 an hour\n");
+}
+
+TEST_F(GangsTest, DecisionsForGangsCanBeOpened) {
+  const json bought = Newest("up");
+  EXPECT_EQ(bought["why"], "2 of g, 1.50 an hour");
+  EXPECT_EQ(bought["detail"]["lacking"][0]["role"], "worker");
+  EXPECT_EQ(bought["detail"]["heldNodes"][0], "n2");
+  EXPECT_EQ(bought["detail"]["heldUntil"], kRigNow + 600);
+  const json refused = Newest("waits");
+  EXPECT_EQ(refused["title"], "gang ml/big");
+  EXPECT_EQ(refused["detail"]["refusals"].size(), 1u);
+}
+
+TEST_F(GangsTest, EvictionsAreADecisionWithEveryPod) {
+  const json evicted = Newest("gang");
+  EXPECT_EQ(evicted["title"], "1 pod evicted");
+  EXPECT_EQ(evicted["why"], "preempted by ml/train: ml/small-1");
+  EXPECT_EQ(evicted["detail"]["evicted"][0]["pod"], "ml/small-1");
 }
 
 }  // namespace

@@ -105,8 +105,8 @@ Result<Control> ParseControl(std::string_view text) {
       control.paused = value.get<bool>();
     } else if (key == "speed" && value.is_number()) {
       const auto speed = value.get<double>();
-      if (!std::isfinite(speed) || speed <= 0 || speed > 100'000)
-        return InvalidArgument("speed is above 0 and at most 100000");
+      if (!std::isfinite(speed) || speed < 0 || speed > 100'000)
+        return InvalidArgument("speed is 0 (as fast as it goes) to 100000");
       control.speed = speed;
     } else {
       return InvalidArgument("there are paused (true, false) and speed (a number)");

@@ -39,7 +39,7 @@ Result<Question> ParseQuestion(std::string_view json);
 // Pause and speed of a model cluster; what is absent stays.
 struct Control {
   std::optional<bool> paused;
-  std::optional<double> speed;  // simulated seconds per second
+  std::optional<double> speed;  // simulated seconds per second; 0: as fast as it goes
 };
 Result<Control> ParseControl(std::string_view json);
 

@@ -45,7 +45,8 @@ TEST(QuestionTest, WhatCannotBeMeantIsRefusedWithTheField) {
 TEST(QuestionTest, PauseAndSpeed) {
   EXPECT_EQ(ParseControl(R"({"paused":true})")->paused, true);
   EXPECT_EQ(ParseControl(R"({"speed":120})")->speed, 120);
-  EXPECT_FALSE(ParseControl(R"({"speed":0})").ok());
+  EXPECT_EQ(ParseControl(R"({"speed":0})")->speed, 0) << "as fast as it goes";
+  EXPECT_FALSE(ParseControl(R"({"speed":-1})").ok());
   EXPECT_FALSE(ParseControl(R"({"speed":1e300})").ok());
   EXPECT_FALSE(ParseControl(R"({"paused":"yes"})").ok());
 }

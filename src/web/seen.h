@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +32,7 @@ struct SeenNode {
   uint32_t pods = 0;
   double price = 0;        // per hour; 0: not known
   std::string claim = {};  // of a pool
+  std::optional<TimePoint> expires = {};
 };
 
 // A machine that has no Node.

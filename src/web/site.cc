@@ -110,6 +110,12 @@ void AddHeaders(ServerResponse& response) {
   if (!has_cache) response.headers.emplace_back("Cache-Control", "no-store");
 }
 
+// What a replica that does not decide has nothing to say about: it names the one that does.
+bool IsOfPasses(std::string_view what) {
+  return what == "explain" || what == "decision" || what == "decisions" || what == "pass" ||
+         what == "pools";
+}
+
 }  // namespace
 
 net::HttpServerOptions SiteServerOptions(const net::HostPort& at, const Log& log) {
@@ -156,7 +162,12 @@ ServerResponse Site::Api(const ServerRequest& request) {
   }
   if (const Guard::No no = parts_.guard.CheckReader(request); !no.why.empty())
     return Problem(no.status, no.why);
-  return post ? Post(what, request) : Get(what, request);
+  if (post) return Post(what, request);
+  ServerResponse answer = Get(what, request);
+  if (parts_.stands_by && IsOfPasses(what) && answer.status != 400) {
+    if (const std::string why = parts_.stands_by(); !why.empty()) return Problem(503, why);
+  }
+  return answer;
 }
 
 ServerResponse Site::Post(const std::string& what, const ServerRequest& request) {
@@ -187,12 +198,13 @@ ServerResponse Site::Get(const std::string& what, const ServerRequest& request) 
   if (what == "timeline") return Timeline(request);
   if (what == "explain") return Explain(request);
   if (what == "decisions") {
-    const Status known = OnlyQuery(request, {"before", "limit"});
+    const Status known = OnlyQuery(request, {"before", "limit", "until"});
     const auto before = CountQuery(request, "before", 0, UINT64_MAX);
     const auto limit = CountQuery(request, "limit", 100, 1'000);
-    for (const Status& status : {known, before.status(), limit.status()})
+    const auto until = TimeQuery(request, "until");
+    for (const Status& status : {known, before.status(), limit.status(), until.status()})
       if (!status.ok()) return Problem(400, status.message());
-    return JsonAnswer(200, story.Decisions(*before, *limit));
+    return JsonAnswer(200, story.Decisions(*before, *limit, *until));
   }
   if (what == "decision" || what == "whatif") {
     const Status known = OnlyQuery(request, {"id"});

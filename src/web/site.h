@@ -26,7 +26,9 @@ class Site {
     Desk* desk = nullptr;  // null: no what-if here
     // Fields of /api/v1/health beside the passes, into an open object. Any thread.
     std::function<void(report::JsonOut&)> health = nullptr;
-    // {"mode":"model","paused":false,"speed":60} or {"mode":"cluster"}.
+    // "", or that this replica does not lead, and who does: what passes decided is known there.
+    std::function<std::string()> stands_by = nullptr;
+    // {"mode":"model","paused":false,"speed":60} or {"mode":"cluster","leads":true,"leader":"a"}.
     std::function<std::string()> control_state = nullptr;
     std::function<void(const Control&)> control = nullptr;  // null: nothing to steer
   };

@@ -9,6 +9,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace coppice;
   static web::SiteRig rig(nullptr, {.loopback = false, .token = "0123456789abcdef"});
   static web::SiteRig open;
+  static const bool told = [] {
+    open.board().Post(std::shared_ptr<const report::SessionReport>(web::RigSession()));
+    open.board().Post(web::SiteRig::Cluster({}, 500));
+    open.board().Flush();
+    return true;
+  }();
+  CHECK(told);
   std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto line = [&] {
     const std::string_view one = text.substr(0, text.find('\n'));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fake_clock.h"
+#include "report/session_report.h"
 #include "web/site.h"
 
 namespace coppice::web {
@@ -51,6 +52,44 @@ inline std::shared_ptr<const report::PassReport> RigReport(
   return report;
 }
 
+// Gang ml/train waits for machines that are bought, ml/big for what nobody sells; a pod was evicted.
+inline std::shared_ptr<report::SessionReport> RigSession() {
+  using State = report::WaitingGang::State;
+  auto session = std::make_shared<report::SessionReport>();
+  session->began = TimePoint(std::chrono::seconds(kRigNow));
+  session->took = std::chrono::milliseconds(7);
+  session->queues = {{.name = "research",
+                      .parent = "root",
+                      .state = "Open",
+                      .weight = 2,
+                      .share = 0.25,
+                      .amounts = {{.resource = "cpu", .held = 1000, .deserved = 4000}}}};
+  session->waiting = {{.job = "ml/train",
+                       .queue = "research",
+                       .min_available = 8,
+                       .placed = 5,
+                       .pods = 3,
+                       .why = "3 Insufficient nvidia.com/gpu"},
+                      {.job = "ml/big", .queue = "research", .min_available = 64, .pods = 64}};
+  session->gangs = {{.gang = "ml/train",
+                     .with_room = 5,
+                     .lacking = {{.role = "worker", .tasks = 2}},
+                     .state = State::kOrdered,
+                     .lots = {{.seller = "node groups", .source = "g", .machines = 2}},
+                     .price_per_hour = 1.5,
+                     .coming = 2,
+                     .held_nodes = {"n2"},
+                     .held_until = TimePoint(std::chrono::seconds(kRigNow + 600))},
+                    {.gang = "ml/big",
+                     .state = State::kRefused,
+                     .refusals = {"node groups: g would have to grow to 40, its maximum is 3"},
+                     .why = "no seller has all that it lacks"}};
+  session->groups = {{.group = "ml/done", .phase = "Running"}};
+  session->evictions = {{.pod = "ml/small-1", .why = "preempted by ml/train"}};
+  session->outside = {{.name = "http://quota/v1", .state = "open", .text = "no answer in 1 s"}};
+  return session;
+}
+
 class SiteRig {
  public:
   explicit SiteRig(Desk* desk = nullptr, GuardOptions options = {})
@@ -58,6 +97,7 @@ class SiteRig {
         site_({.board = board_,
                .guard = guard_,
                .desk = desk,
+               .stands_by = [this] { return stands_by; },
                .control_state =
                    [this] {
                      return paused ? R"({"mode":"model","paused":true})"
@@ -98,6 +138,7 @@ class SiteRig {
   Board& board() { return board_; }
   Site& site() { return site_; }
   bool paused = false;
+  std::string stands_by;
 
  private:
   FakeClock clock_{TimePoint(std::chrono::seconds(kRigNow))};

@@ -132,6 +132,43 @@ TEST(SiteTest, DecisionsAreKeptWithWhatWasCompared) {
   EXPECT_EQ(rig.Ask("/api/v1/decision?id=2").status, 404);
 }
 
+TEST(SiteTest, AReplicaThatStandsByNamesTheLeaderInsteadOfSayingNothing) {
+  SiteRig rig;
+  rig.stands_by = "this replica stands by: b leads";
+  for (const char* target : {"decisions", "decision?id=1", "explain?pod=shop/web-1",
+                             "explain?node=n9", "pass", "pools"}) {
+    const auto answer = rig.Ask("/api/v1/" + std::string(target));
+    EXPECT_EQ(answer.status, 503) << target;
+    EXPECT_THAT(answer.body, HasSubstr("b leads")) << target;
+  }
+  EXPECT_EQ(rig.Ask("/api/v1/explain?x=y").status, 400);
+  for (const char* target : {"state", "timeline", "health", "control"})
+    EXPECT_EQ(rig.Ask("/api/v1/" + std::string(target)).status, 200) << target;
+}
+
+TEST(SiteTest, DecisionsOfThePastEndThere) {
+  SiteRig rig;
+  const auto count = [&](const std::string& query) {
+    return json::parse(rig.Ask("/api/v1/decisions" + query).body)["decisions"].size();
+  };
+  EXPECT_EQ(count("?until=" + std::to_string(kRigNow)), 1u);
+  EXPECT_EQ(count("?until=" + std::to_string(kRigNow - 1)), 0u);
+  EXPECT_EQ(rig.Ask("/api/v1/decisions?until=x").status, 400);
+}
+
+TEST(SiteTest, OfManyDecisionsTheTimelineHasSomeOfEachKindToItsBeginning) {
+  DecisionLog log;
+  for (int i = 0; i < 10'000; ++i) {
+    const TimePoint at{std::chrono::seconds(i)};
+    log.Add(std::vector<Decision>{{.at = at, .kind = "up", .title = "g"}});
+    if (i % 1'000 == 0) log.Add(std::vector<Decision>{{.at = at, .kind = "trouble", .title = "t"}});
+  }
+  const auto shown = log.Between(TimePoint{}, TimePoint{std::chrono::seconds(10'000)}, 400);
+  EXPECT_LE(shown.size(), 400u);
+  EXPECT_LT(shown.back()->at, TimePoint(std::chrono::seconds(200)));
+  EXPECT_EQ(std::ranges::count(shown, "trouble", &Decision::kind), 10);
+}
+
 TEST(SiteTest, TheModelIsPaused) {
   SiteRig rig;
   EXPECT_EQ(rig.Ask("/api/v1/control", "POST", R"({"paused":true})").body,
@@ -158,6 +195,29 @@ TEST(SiteTest, AWhatIfIsAskedForOnceAtATime) {
   while ((body = rig.Ask("/api/v1/whatif?id=1").body).find("running") != std::string::npos)
     std::this_thread::yield();
   EXPECT_THAT(body, HasSubstr(R"("state":"done","answer":{"groups":[]})"));
+}
+
+TEST(SiteTest, AWhatIfThatTakesTooLongIsStoppedAndTheNextOneIsTaken) {
+  std::atomic<int> asked = 0;
+  Desk desk(
+      [&](const Question&, const std::function<bool()>& stop) -> Result<std::string> {
+        ++asked;
+        while (!stop()) std::this_thread::yield();
+        return DeadlineExceeded("the time for it was over");
+      },
+      std::chrono::milliseconds(30));
+  SiteRig rig(&desk);
+  for (const char* id : {"1", "2"}) {
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(rig.Ask("/api/v1/whatif", "POST", R"({"removeNodes":["n1"]})").status, 202);
+    std::string body;
+    while ((body = rig.Ask("/api/v1/whatif?id=" + std::string(id)).body).find("running") !=
+           std::string::npos)
+      std::this_thread::yield();
+    EXPECT_THAT(body, HasSubstr(R"("state":"failed","error":"the time for it was over")"));
+    EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(30));
+  }
+  EXPECT_EQ(asked, 2);
 }
 
 TEST(SiteTest, ParametersThatAreNotKnownAreRefused) {

@@ -20,6 +20,7 @@ constexpr size_t kTroublesAmong = 1'000;
 constexpr size_t kRecentBytes = 4 << 20;
 constexpr size_t kRecentDeltas = 512;
 constexpr size_t kPassesKept = 120;
+constexpr size_t kEnginePassesKept = 20;
 
 double Millis(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
@@ -36,7 +37,7 @@ void Story::Note(const std::vector<report::PodPtr>& pods, const Told& told) {
 
 // Later words count: what a later round says of a pod replaces what an earlier one said.
 void Story::Remember(const std::shared_ptr<const report::PassReport>& report) {
-  const auto round = [&](const report::ScaleUp& up) {
+  const auto round = [&](const report::ScaleUp& up) COPPICE_REQUIRES(mutex_) {
     using Kind = Told::Kind;
     for (const report::Unhelped& unhelped : up.unhelped)
       Note(unhelped.pods, {Kind::kUnhelped, report, &up, &unhelped});
@@ -68,7 +69,7 @@ void Story::Remember(const std::shared_ptr<const report::ProvisionReport>& repor
 }
 
 std::vector<std::string> Story::Pass(const PassInfo& pass) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   last_ = pass.report;
   Remember(pass.report);
   passes_.push_back(pass);
@@ -90,10 +91,16 @@ std::vector<std::string> Story::Pass(const PassInfo& pass) {
   return briefs;
 }
 
+void Story::Keep(EnginePass pass, std::deque<EnginePass>& passes) {
+  passes.push_back(std::move(pass));
+  if (passes.size() > kEnginePassesKept) passes.pop_front();
+}
+
 std::vector<std::string> Story::Pools(std::shared_ptr<const report::ProvisionReport> report) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   pools_ = std::move(report);
   Remember(pools_);
+  Keep({pools_->at, pools_->took, pools_->error, pools_->stages}, pool_passes_);
   std::vector<std::string> briefs;
   for (const web::Decision& decision : decisions_.Add(pool_teller_.Tell(*pools_)))
     briefs.push_back(decision.Brief());
@@ -101,8 +108,9 @@ std::vector<std::string> Story::Pools(std::shared_ptr<const report::ProvisionRep
 }
 
 std::vector<std::string> Story::Session(std::shared_ptr<const report::SessionReport> session) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   session_ = std::move(session);
+  Keep({session_->began, session_->took, session_->error, session_->stages}, sessions_);
   std::vector<std::string> briefs;
   for (const web::Decision& decision : decisions_.Add(gang_teller_.Tell(*session_)))
     briefs.push_back(decision.Brief());
@@ -133,7 +141,7 @@ void Story::Prune(const Seen& seen) {
 }
 
 std::optional<std::string> Story::Saw(const Seen& seen) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Prune(seen);
   NoteGangs(seen);
   Sample sample;
@@ -156,24 +164,24 @@ std::optional<std::string> Story::Saw(const Seen& seen) {
 }
 
 std::string Story::State() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ToJson(now_, seq_, at_);
 }
 
 uint64_t Story::seq() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return seq_;
 }
 
 Result<std::string> Story::StateAt(TimePoint when) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto moment = history_.At(when);
   if (!moment) return NotFound("nothing has been kept yet");
   return ToJson(moment->picture, 0, moment->at);
 }
 
 std::optional<std::vector<std::string>> Story::Since(uint64_t seq) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::string> texts;
   if (seq == seq_) return texts;
   if (seq > seq_ || recent_.empty() || recent_.front().first > seq + 1) return std::nullopt;
@@ -184,7 +192,7 @@ std::optional<std::vector<std::string>> Story::Since(uint64_t seq) const {
 
 std::string Story::Timeline(std::optional<TimePoint> from, std::optional<TimePoint> to,
                             size_t points) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const TimePoint until = to.value_or(at_);
   const TimePoint since = from.value_or(until - std::chrono::hours(24));
   JsonOut out;
@@ -195,16 +203,17 @@ std::string Story::Timeline(std::optional<TimePoint> from, std::optional<TimePoi
   return out.Close('}').Take();
 }
 
-std::string Story::Decisions(uint64_t before, size_t limit) const {
-  const std::lock_guard lock(mutex_);
+std::string Story::Decisions(uint64_t before, size_t limit, std::optional<TimePoint> until) const {
+  const MutexLock lock(mutex_);
   JsonOut out;
   out.Open('{');
-  WriteDecisions(out, "decisions", decisions_.List(before, limit));
+  WriteDecisions(out, "decisions",
+                 decisions_.List(before, limit, until.value_or(TimePoint::max())));
   return out.Close('}').Take();
 }
 
 Result<std::string> Story::Decision(uint64_t id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const web::Decision* decision = decisions_.Find(id);
   if (decision == nullptr) return NotFound("no decision of that number is kept");
   return decision->Whole();
@@ -213,7 +222,7 @@ Result<std::string> Story::Decision(uint64_t id) const {
 Result<std::string> Story::LastPools() const {
   std::shared_ptr<const report::ProvisionReport> last;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last = pools_;
   }
   if (!last) return Unavailable("no pass over node pools has ended here");
@@ -223,15 +232,28 @@ Result<std::string> Story::LastPools() const {
 Result<std::string> Story::LastPass() const {
   std::shared_ptr<const report::PassReport> last;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last = last_;
   }
   if (!last) return Unavailable("no pass has ended yet");
   return report::ToJson(*last);
 }
 
+// Newest first.
+void Story::Write(JsonOut& out, const std::deque<EnginePass>& passes) {
+  out.Key("passes").Open('[');
+  for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
+    out.Open('{').Field("at", Unix(pass->at)).Field("tookMs", Millis(pass->took));
+    if (!pass->error.empty()) out.Field("error", pass->error);
+    out.Key("stages").Open('{');
+    for (const auto& [name, took] : pass->stages) out.Field(name, Millis(took));
+    out.Close('}').Close('}');
+  }
+  out.Close(']');
+}
+
 void Story::WriteHealth(JsonOut& out) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   out.Key("passes").Open('[');
   for (auto pass = passes_.rbegin(); pass != passes_.rend(); ++pass) {
     out.Open('{').Field("at", Unix(pass->report->at)).Field("tookMs", Millis(pass->took));
@@ -246,16 +268,19 @@ void Story::WriteHealth(JsonOut& out) const {
   out.Key("engines").Open('[');
   if (pools_) {
     out.Open('{').Field("engine", "node pools").Field("at", Unix(pools_->at));
+    out.Field("tookMs", Millis(pools_->took));
     if (pools_->provisioning) {
       out.Field("solvedAt", Unix(pools_->provisioning->at));
-      out.Field("tookMs", Millis(pools_->provisioning->took));
+      out.Field("solveTookMs", Millis(pools_->provisioning->took));
     }
+    Write(out, pool_passes_);
     out.Field("waits", pools_->waiting_pods).Field("underWay", pools_->under_way);
     out.Field("error", pools_->error).Close('}');
   }
   if (session_) {
     out.Open('{').Field("engine", "batch").Field("at", Unix(session_->began));
     out.Field("tookMs", Millis(session_->took)).Field("waits", session_->waiting.size());
+    Write(out, sessions_);
     out.Field("error", session_->error).Close('}');
   }
   out.Close(']').Key("extenders").Open('[');

@@ -6,11 +6,11 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "report/json_out.h"
 #include "report/session_report.h"
@@ -50,7 +50,8 @@ class Story {
   uint64_t seq() const;
   std::string Timeline(std::optional<TimePoint> from, std::optional<TimePoint> to,
                        size_t points) const;
-  std::string Decisions(uint64_t before, size_t limit) const;
+  std::string Decisions(uint64_t before, size_t limit,
+                        std::optional<TimePoint> until = std::nullopt) const;
   Result<std::string> Decision(uint64_t id) const;
   Result<std::string> Pod(std::string_view namespace_, std::string_view name) const;
   Result<std::string> Node(std::string_view name) const;
@@ -63,27 +64,40 @@ class Story {
   void WriteHealth(report::JsonOut& out) const;
 
  private:
-  void Remember(const std::shared_ptr<const report::PassReport>& report);
-  void Remember(const std::shared_ptr<const report::ProvisionReport>& report);
-  void Note(const std::vector<report::PodPtr>& pods, const Told& told);
-  void NoteGangs(const Seen& seen);
-  void Prune(const Seen& seen);
+  // A pass of an engine beside node groups, for the health page.
+  struct EnginePass {
+    TimePoint at;
+    Duration took{};
+    std::string error;
+    std::vector<report::Stage> stages;
+  };
+  static void Keep(EnginePass pass, std::deque<EnginePass>& passes);
+  static void Write(report::JsonOut& out, const std::deque<EnginePass>& passes);
+  void Remember(const std::shared_ptr<const report::PassReport>& report) COPPICE_REQUIRES(mutex_);
+  void Remember(const std::shared_ptr<const report::ProvisionReport>& report)
+      COPPICE_REQUIRES(mutex_);
+  void Note(const std::vector<report::PodPtr>& pods, const Told& told) COPPICE_REQUIRES(mutex_);
+  void NoteGangs(const Seen& seen) COPPICE_REQUIRES(mutex_);
+  void Prune(const Seen& seen) COPPICE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  uint64_t seq_ = 0;
-  TimePoint at_{};
-  Picture now_;
-  std::deque<std::pair<uint64_t, std::string>> recent_;  // deltas, for who comes back
-  size_t recent_bytes_ = 0;
-  ToldPods told_;
-  std::shared_ptr<const report::PassReport> last_;
-  PoolTeller pool_teller_;
-  std::shared_ptr<const report::ProvisionReport> pools_;
-  GangTeller gang_teller_;
-  std::shared_ptr<const report::SessionReport> session_;
-  std::deque<PassInfo> passes_;  // without reports; newest last
-  DecisionLog decisions_;
-  History history_;
+  mutable Mutex mutex_;
+  uint64_t seq_ COPPICE_GUARDED_BY(mutex_) = 0;
+  TimePoint at_ COPPICE_GUARDED_BY(mutex_){};
+  Picture now_ COPPICE_GUARDED_BY(mutex_);
+  std::deque<std::pair<uint64_t, std::string>> recent_
+      COPPICE_GUARDED_BY(mutex_);  // deltas, for who comes back
+  size_t recent_bytes_ COPPICE_GUARDED_BY(mutex_) = 0;
+  ToldPods told_ COPPICE_GUARDED_BY(mutex_);
+  std::shared_ptr<const report::PassReport> last_ COPPICE_GUARDED_BY(mutex_);
+  PoolTeller pool_teller_ COPPICE_GUARDED_BY(mutex_);
+  std::shared_ptr<const report::ProvisionReport> pools_ COPPICE_GUARDED_BY(mutex_);
+  GangTeller gang_teller_ COPPICE_GUARDED_BY(mutex_);
+  std::shared_ptr<const report::SessionReport> session_ COPPICE_GUARDED_BY(mutex_);
+  std::deque<PassInfo> passes_ COPPICE_GUARDED_BY(mutex_);  // without reports; newest last
+  std::deque<EnginePass> pool_passes_ COPPICE_GUARDED_BY(mutex_);
+  std::deque<EnginePass> sessions_ COPPICE_GUARDED_BY(mutex_);
+  DecisionLog decisions_ COPPICE_GUARDED_BY(mutex_);
+  History history_ COPPICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::web

@@ -59,7 +59,7 @@ void WriteRefusals(JsonOut& out, const ToldBy& told) {
 }  // namespace
 
 Result<std::string> Story::Pod(std::string_view namespace_, std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!last_ && !pools_ && !session_) return Unavailable("no pass has ended yet");
   const std::string key = std::string(namespace_) + "/" + std::string(name);
   const auto found = told_.find(key);
@@ -97,7 +97,7 @@ Result<std::string> Story::Pod(std::string_view namespace_, std::string_view nam
 }
 
 Result<std::string> Story::Node(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto& nodes = now_.of(Section::kNodes);
   const auto node = nodes.find(name);
   std::vector<std::string> lines;
@@ -133,7 +133,7 @@ Result<std::string> Story::Node(std::string_view name) const {
 }
 
 Result<std::string> Story::Row(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto& rows = now_.of(Section::kRows);
   const auto row = rows.find(name);
   if (row == rows.end()) return NotFound("there is no group or pool " + name);
@@ -167,7 +167,7 @@ Result<std::string> Story::Row(const std::string& name) const {
 }
 
 Result<std::string> Story::Claim(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!pools_) return Unavailable("no pass over node pools has ended here");
   const auto claim = std::ranges::find(pools_->claims, name, &report::ClaimState::name);
   const std::string pool = claim == pools_->claims.end() ? "" : claim->pool;
@@ -175,7 +175,7 @@ Result<std::string> Story::Claim(std::string_view name) const {
 }
 
 Result<std::string> Story::Gang(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!session_) return Unavailable("no session has ended here");
   return GangJson(*session_, name);
 }

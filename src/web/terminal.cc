@@ -12,10 +12,43 @@ namespace {
 
 using AnswerJson = nlohmann::json;
 
+// Pods, clouds and extenders have put words into it; none of them may steer the terminal. What is
+// printed stays: UTF-8 without control characters and marks that turn the direction of a line.
+std::string Harmless(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto at = [&](size_t j) {
+      return j < text.size() ? static_cast<unsigned char>(text[j]) : 0u;
+    };
+    const unsigned c = at(i);
+    const bool c1 = c == 0xC2 && at(i + 1) < 0xA0;  // U+0080 to U+009F
+    // U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069
+    const unsigned last = at(i + 2);
+    const bool turns =
+        c == 0xE2 &&
+        ((at(i + 1) == 0x80 && (last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE))) ||
+         (at(i + 1) == 0x81 && last >= 0xA6 && last <= 0xA9));
+    if (c < ' ' || c == 0x7F || c1 || turns) {
+      out += '?';
+      i += c1 ? 1 : turns ? 2 : 0;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+void MakeHarmless(AnswerJson& json) {
+  if (json.is_string()) json = Harmless(json.get_ref<const std::string&>());
+  if (json.is_structured())
+    for (AnswerJson& inner : json) MakeHarmless(inner);
+}
+
 Result<AnswerJson> ParseAnswer(std::string_view text) {
   AnswerJson json = AnswerJson::parse(text.begin(), text.end(), nullptr, false);
   if (json.is_discarded() || !json.is_object())
     return InvalidArgument("the server's answer is not what was asked for: is it coppice?");
+  MakeHarmless(json);
   return json;
 }
 
@@ -77,6 +110,8 @@ void AddNode(const AnswerJson& json, std::string& out) {
   }
   if (const int64_t goes = Number(now, "goesAt"); goes > 0)
     out += "  goes at " + Time(goes) + " if nobody needs it until then\n";
+  if (const int64_t end = Number(now, "expiresAt"); end > 0)
+    out += "  expires at " + Time(end) + "\n";
   for (const AnswerJson& line : Sub(json, "lines"))
     if (line.is_string()) out += "  " + line.get<std::string>() + "\n";
 }
@@ -144,6 +179,8 @@ Result<std::string> ExplainedAsText(std::string_view text) {
     AddGang(json, out);
   } else if (json.contains("claim")) {
     AddTexts(Sub(json, "lines"), "", out);
+    if (const int64_t end = Number(Sub(json, "now"), "expiresAt"); end > 0)
+      out += "  expires at " + Time(end) + "\n";
   } else if (json.contains("pool")) {
     AddPool(json, out);
   } else if (json.contains("node")) {
@@ -163,8 +200,16 @@ Result<std::string> DecisionsAsText(std::string_view text) {
 
 std::string ErrorOf(std::string_view body) {
   const AnswerJson json = AnswerJson::parse(body.begin(), body.end(), nullptr, false);
-  if (json.is_object()) return TextOf(json, "error");
-  return std::string(body.substr(0, 200));
+  if (json.is_object()) return Harmless(TextOf(json, "error"));
+  return Harmless(body.substr(0, 200));
+}
+
+std::string OtherLeaderOf(std::string_view health) {
+  const AnswerJson json = AnswerJson::parse(health.begin(), health.end(), nullptr, false);
+  if (!json.is_object()) return "";
+  const auto leads = json.find("leads");
+  if (leads == json.end() || !leads->is_boolean() || leads->get<bool>()) return "";
+  return Harmless(TextOf(json, "leader"));
 }
 
 }  // namespace coppice::web

@@ -33,6 +33,23 @@ TEST(TerminalTest, ANodeAndAGroupAsTheyArePrinted) {
             "take it if its maximum of 3 were 4\n");
 }
 
+TEST(TerminalTest, NothingThatTheServerSaysSteersTheTerminal) {
+  const auto text = ExplainedAsText(
+      R"({"pod":"a\u001b[2Jb","lines":["\u0007one\ntwo"],"groups":[{"group":"g\u009b1m","text":"\u202egnp – größer → x"}]})");
+  EXPECT_EQ(*text, "pod a?[2Jb (pass of ?)\n  ?one?two\n  g?1m  ?gnp – größer → x\n");
+  EXPECT_EQ(ErrorOf("{\"error\":\"\\u001b[31mno\"}"), "?[31mno");
+  EXPECT_EQ(ErrorOf("\x1b]0;t\a"), "?]0;t?");
+  EXPECT_EQ(*DecisionsAsText(R"({"decisions":[{"title":"\u001b","why":"\u007f"}]})"),
+            "?  . ?: ?\n");
+}
+
+TEST(TerminalTest, WhoLeadsInsteadIsReadFromHealth) {
+  EXPECT_EQ(OtherLeaderOf(R"({"leads":false,"leader":"coppice-7"})"), "coppice-7");
+  for (const char* health : {R"({"leads":true,"leader":"a"})", R"({"leads":false,"leader":""})",
+                             R"({"leader":"a"})", "[]", "<"})
+    EXPECT_EQ(OtherLeaderOf(health), "") << health;
+}
+
 TEST(TerminalTest, AnotherServersAnswerIsRefused) {
   EXPECT_FALSE(ExplainedAsText("<html>").ok());
   EXPECT_FALSE(ExplainedAsText("[]").ok());

@@ -16,6 +16,7 @@ using StateJson = nlohmann::json;
 
 constexpr size_t kWaitingShown = 8;
 constexpr size_t kDecisionsShown = 8;
+constexpr size_t kGangsShown = 5;  // of a queue
 constexpr const char* kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 const StateJson& PartOf(const StateJson& json, const char* key) {
@@ -24,7 +25,15 @@ const StateJson& PartOf(const StateJson& json, const char* key) {
   return found != json.end() && found->is_object() ? *found : kNone;
 }
 
+const StateJson& ListIn(const StateJson& json, const char* key) {
+  static const StateJson kNone = StateJson::array();
+  if (!json.is_object()) return kNone;
+  const auto found = json.find(key);
+  return found != json.end() && found->is_array() ? *found : kNone;
+}
+
 double NumberIn(const StateJson& json, const char* key) {
+  if (!json.is_object()) return 0;
   const auto found = json.find(key);
   return found != json.end() && found->is_number() ? found->get<double>() : 0;
 }
@@ -49,6 +58,7 @@ std::string Plain(std::string_view text) {
 }
 
 std::string TextIn(const StateJson& json, const char* key) {
+  if (!json.is_object()) return "";
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? Plain(found->get_ref<const std::string&>())
                                                    : std::string();
@@ -154,6 +164,61 @@ void AddRows(const StateJson& state, Screen& screen) {
   }
 }
 
+// "12000m cpu" would be read by nobody: cores, and memory in the largest unit that fits.
+std::string AmountOf(const std::string& resource, double amount) {
+  if (resource == "cpu") return fmt::format("{:.4g}", amount / 1000);
+  if (resource != "memory" && !resource.ends_with("storage")) return fmt::format("{:.6g}", amount);
+  size_t unit = 0;
+  constexpr const char* kUnits[] = {"", "Ki", "Mi", "Gi", "Ti"};
+  for (; amount >= 1024 && unit < 4; ++unit) amount /= 1024;
+  return fmt::format("{:.4g}{}", amount, kUnits[unit]);
+}
+
+std::string HeldBy(const StateJson& queue) {
+  std::string text;
+  for (const StateJson& amount : ListIn(queue, "amounts")) {
+    const std::string resource = TextIn(amount, "resource");
+    const double held = NumberIn(amount, "held");
+    if (held <= 0) continue;
+    text += (text.empty() ? "" : ", ") + AmountOf(resource, held);
+    if (amount.contains("deserved"))
+      text += " of " + AmountOf(resource, NumberIn(amount, "deserved"));
+    text += " " + resource;
+  }
+  return text;
+}
+
+// Queues, and under each the gangs that wait in it.
+void AddQueues(const StateJson& state, Screen& screen) {
+  const StateJson& queues = PartOf(state, "queues");
+  if (queues.empty()) return;
+  screen.Line("");
+  screen.Heading(
+      fmt::format("{:<24} {:>6} {:>6} {:>6}  holds", "queue", "weight", "share", "wait"));
+  for (const auto& [name, queue] : queues.items()) {
+    if (!queue.is_object()) continue;
+    const std::string share =
+        queue.contains("share") ? fmt::format("{:.0f}%", NumberIn(queue, "share") * 100) : "-";
+    screen.Line(fmt::format("{:<24.24} {:>6.0f} {:>6} {:>6.0f}  {}", Plain(name),
+                            NumberIn(queue, "weight"), share, NumberIn(queue, "waiting"),
+                            HeldBy(queue)));
+    size_t shown = 0;
+    for (const StateJson& gang : ListIn(queue, "gangs")) {
+      if (!gang.is_object() || ++shown > kGangsShown) continue;
+      std::string line = fmt::format("  gang {:<30} needs {:.0f}, {:.0f} placed, {:.0f} wait",
+                                     TextIn(gang, "gang"), NumberIn(gang, "needs"),
+                                     NumberIn(gang, "placed"), NumberIn(gang, "waits"));
+      if (const std::string how = TextIn(gang, "state"); !how.empty()) line += ", " + how;
+      if (NumberIn(gang, "coming") > 0)
+        line += fmt::format(", {:.0f} machines coming", NumberIn(gang, "coming"));
+      if (NumberIn(gang, "price") > 0)
+        line += fmt::format(", {:.2f} an hour", NumberIn(gang, "price"));
+      screen.Line(line);
+    }
+    if (shown > kGangsShown) screen.Line(fmt::format("  and {} gangs more", shown - kGangsShown));
+  }
+}
+
 void AddWaiting(const StateJson& state, Screen& screen) {
   std::vector<const StateJson*> waiting;
   for (const auto& [name, shape] : PartOf(state, "pending").items()) {
@@ -200,11 +265,14 @@ void AddDecisions(std::string_view text, Screen& screen) {
 Result<std::string> TopScreen(std::string_view state, std::string_view decisions,
                               const std::string& server, const TopLook& look) {
   const StateJson json = StateJson::parse(state.begin(), state.end(), nullptr, false);
+  if (json.is_object() && json.contains("seq") && !json.contains("total"))
+    return Unavailable("nothing has been seen there yet");
   if (!json.is_object() || !json.contains("total"))
     return InvalidArgument("the server's answer is not what was asked for: is it coppice?");
   Screen screen(look);
   AddTotal(json, server, screen);
   AddRows(json, screen);
+  AddQueues(json, screen);
   AddWaiting(json, screen);
   AddDecisions(decisions, screen);
   screen.Line("");

@@ -35,6 +35,21 @@ TEST(TopScreenTest, ShowsRowsNodesWhoWaitsAndWhatWasDecided) {
   EXPECT_THAT(screen, Not(HasSubstr("\x1b")));
 }
 
+TEST(TopScreenTest, QueuesAndTheGangsThatWaitInThemAreShown) {
+  const std::string screen = MUST(TopScreen(
+      R"({"total":{"nodes":1},"queues":{"research":{"state":"Open","weight":3,"share":0.75,"waiting":1,
+          "amounts":[{"resource":"cpu","held":24000,"deserved":32000},{"resource":"memory","held":68719476736},7],
+          "gangs":[{"gang":"ml/train","needs":8,"placed":5,"waits":3,"state":"ordered","coming":2,"price":7.5},"x"]},
+        "idle":{"waiting":0,"gangs":[]}}})",
+      kDecisions, "s", {.width = 120}));
+  EXPECT_THAT(screen, HasSubstr("research                      3    75%      1  24 of 32 cpu, 64Gi "
+                                "memory\n"));
+  EXPECT_THAT(screen, HasSubstr("gang ml/train                       needs 8, 5 placed, 3 wait, "
+                                "ordered, 2 machines coming, 7.50 an hour\n"));
+  EXPECT_THAT(screen, HasSubstr("idle                          0      -      0"));
+  EXPECT_EQ(TopScreen(R"({"seq":0,"at":0})", "{}", "s", {}).status().code(), Code::kUnavailable);
+}
+
 TEST(TopScreenTest, IsNeitherWiderNorHigherThanTheTerminal) {
   const std::string screen = MUST(
       TopScreen(kState, kDecisions, "http://here", {.width = 40, .height = 6, .colour = true}));

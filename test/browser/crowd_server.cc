@@ -1,11 +1,11 @@
-// web_crowd: the dashboard of a cluster that is made up: so many nodes, so many pods, so many changes per second, to see what a page
-// and a server make of it. Prints its address; ends when its standard input does. With --bench it measures what being watched costs
+// web_crowd: the dashboard of a cluster that is made up: so many nodes, so many pods, so many changes per second and a pass every ten
+// seconds of its time, to see what a page and a server make of it. Prints its address; ends when its standard input does. With --bench it measures what being watched costs
 // whoever posts, opens that many streams itself, and ends.
 //
 //   web_crowd NODES PODS LOOKS_PER_SECOND SECONDS_PER_LOOK
 //   web_crowd --bench NODES STREAMS
 //   web_crowd --day NODES               what a day of it takes in memory, a look every 30 s
-//   web_crowd --gangs                   a few nodes, and what a batch scheduler reports: queues, gangs that wait, an extender
+//   web_crowd --gangs                   a few nodes, and what a batch scheduler reports (queues, gangs that wait, an extender) and node pools
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -51,8 +51,38 @@ class Crowd {
                              .price = 0.4});
     }
     for (int i = 0; i < 400; ++i) seen->pending.push_back(MakePod(static_cast<int>(Draw(40)), i));
-    seen->running = static_cast<size_t>(pods_);
+    seen->running = static_cast<size_t>(pods_) + Draw(100);
+    pending_ = seen->pending;
     return seen;
+  }
+
+  // What a pass might say of that: a purchase, a node that goes, pods that no group takes (each time
+  // others, and for another reason), why every other node stays.
+  PassInfo Pass(TimePoint now) {
+    auto report = std::make_shared<report::PassReport>();
+    report->at = now;
+    report->took = {{"scaleUp", std::chrono::milliseconds(9 + Draw(20))},
+                    {"scaleDown", std::chrono::milliseconds(4)}};
+    report::ScaleUp& up = report->scale_up;
+    up.result = report::ScaleUpResult::kSuccessful;
+    const std::string chosen = "group-" + std::to_string(Draw(12));
+    up.resizes = {{.group = chosen, .from = 170, .to = 172, .max = 400}};
+    up.chosen = chosen;
+    for (int g = 0; g < 12; ++g) {
+      const std::string group = "group-" + std::to_string(g);
+      up.considered_groups.push_back(group);
+      up.options.push_back({.group = group, .nodes = 2, .pods = 5});
+    }
+    up.chosen_by = {{.expander = "least-waste", .survivors = {chosen}}};
+    AddPods(up);
+    for (size_t i = 0; i < names_.size(); ++i) {
+      report->scale_down.staying.push_back({.node = names_[i]->metadata.name,
+                                            .reason = report::StayReason::kNotUnderutilized,
+                                            .group = "group-" + std::to_string(i % 12)});
+    }
+    const std::string& gone = names_[Draw(names_.size())]->metadata.name;
+    report->scale_down.removed = {{.node = gone, .group = "group-1"}};
+    return {std::move(report), std::chrono::milliseconds(20 + Draw(30))};
   }
 
  private:
@@ -76,11 +106,60 @@ class Crowd {
     return std::make_shared<const model::Pod>(std::move(pod));
   }
 
+  void AddPods(report::ScaleUp& up) {
+    report::Unhelped unhelped;
+    for (size_t i = 0; i < pending_.size(); ++i) {
+      if (i < 5) up.triggered.push_back(pending_[i]);
+      if (i >= 5 && i % 10 == 0) unhelped.pods.push_back(pending_[i]);
+    }
+    const auto free = static_cast<int64_t>(Draw(1'000));
+    for (const std::string& group : up.considered_groups) {
+      const model::Refusal refusal{
+          .plugin = "NodeResourcesFit",
+          .reasons = {"Insufficient cpu"},
+          .shortfalls = {{.what = "cpu", .asked = 2'000, .free = free, .capacity = 4'000}}};
+      unhelped.rejected.emplace(group, model::Verdict::No(refusal));
+    }
+    unhelped.misses = {{.group = "group-3",
+                        .changes = {{.amount = 2'000 - free,
+                                     .text = "its request of cpu were " +
+                                             std::to_string(2'000 - free) + "m smaller"}}}};
+    up.unhelped.push_back(std::move(unhelped));
+  }
+
   const int pods_;
+  std::vector<cluster::PodPtr> pending_;  // of the last look
   std::vector<cluster::NodePtr> names_;
   std::vector<int16_t> use_;
   std::mt19937_64 random_{1};
 };
+
+// A pool that waits for its type, and pods that it does not take.
+std::shared_ptr<const report::ProvisionReport> Pools(TimePoint now) {
+  auto pools = std::make_shared<report::ProvisionReport>();
+  pools->at = now;
+  pools->took = std::chrono::milliseconds(4);
+  pools->stages = {{"machines", std::chrono::milliseconds(1)},
+                   {"disruption", std::chrono::milliseconds(3)}};
+  pools->pools = {{.name = "spot", .ready = true, .nodes = 1}};
+  pools->claims = {{.name = "spot-x",
+                    .pool = "spot",
+                    .node = "node-1",
+                    .price = 0.2,
+                    .stage = "Ready",
+                    .expires = now + std::chrono::hours(700)},
+                   {.name = "spot-y", .pool = "spot", .stage = "Launching"}};
+  pools->provisioning.emplace();
+  pools->provisioning->at = now;
+  model::Pod pod;
+  pod.metadata.namespace_ = "load";
+  pod.metadata.name = "huge-1";
+  pools->provisioning->unplaced = {
+      {.pod = std::make_shared<const model::Pod>(std::move(pod)),
+       .text = "no instance type has enough memory",
+       .misses = {{.pool = "spot", .text = "it asks for 2Ti, at most 512Gi", .tried = true}}}};
+  return pools;
+}
 
 // Two gangs that wait, one of them for machines that are bought, in one of two queues.
 std::shared_ptr<const report::SessionReport> Gangs(TimePoint now) {
@@ -110,15 +189,25 @@ std::shared_ptr<const report::SessionReport> Gangs(TimePoint now) {
   session->gangs = {
       {.gang = "ml/train",
        .with_room = 5,
+       .lacking = {{.role = "worker", .tasks = 3}, {.role = "late", .tasks = 1, .created = false}},
        .state = State::kOrdered,
        .lots = {{.seller = "node groups", .source = "gpu", .machines = 2, .claimed = 1}},
        .price_per_hour = 7.5,
        .coming = 2,
+       .held_nodes = {"node-3"},
+       .held_until = now + std::chrono::minutes(10),
        .why = "machines were bought for it and are on their way"},
       {.gang = "ml/big",
        .state = State::kRefused,
        .refusals = {"node groups: general would have to grow to 40, its maximum is 20"},
        .why = "no seller has all that it lacks"}};
+  if (now.time_since_epoch() % std::chrono::seconds(20) < std::chrono::seconds(1)) {
+    session->evictions = {{.pod = "ml/small-1", .why = "preempted by ml/train"},
+                          {.pod = "ml/small-2", .why = "preempted by ml/train"}};
+  }
+  session->stages = {{"open", std::chrono::milliseconds(2)},
+                     {"allocate", std::chrono::milliseconds(5)}};
+  session->groups = {{.group = "ml/done", .phase = "Running"}};
   session->outside = {
       {.name = "http://quota.example/v1", .state = "open", .text = "no answer in 1 s"}};
   return session;
@@ -211,7 +300,15 @@ int Main(int argc, char** argv) {
   SystemClock clock;
   Board board;
   Guard guard({}, clock);
-  Site site({.board = board, .guard = guard});
+  Desk desk(
+      [](const Question&, const std::function<bool()>&) -> Result<std::string> {
+        return Unavailable("there is no engine here");
+      },
+      std::chrono::seconds(1));
+  Site site({.board = board, .guard = guard, .desk = &desk, .health = [](report::JsonOut& out) {
+               out.Field("version", "made up").Field("rssBytes", 0).Key("plugins").Open('{');
+               out.Close('}');
+             }});
   auto server = net::HttpServer::Create(
       SiteServerOptions({"127.0.0.1", 0}, Log::Null()),
       [&](const net::ServerRequest& request) { return site.Answer(request); });
@@ -234,10 +331,17 @@ int Main(int argc, char** argv) {
   std::fflush(stdout);
   Crowd crowd(nodes, pods);
   TimePoint now{std::chrono::seconds(1'767'592'800)};
-  for (;;) {
+  for (TimePoint passed{};;) {
     now += step;
     if (gangs) board.Post(Gangs(now));
-    board.Post(crowd.Look(now));
+    if (gangs) board.Post(Pools(now));
+    auto seen = crowd.Look(now);
+    // As often as the autoscaler does, by the cluster's clock.
+    if (!gangs && now - passed >= std::chrono::seconds(10)) {
+      passed = now;
+      board.Post(crowd.Pass(now));
+    }
+    board.Post(std::move(seen));
     pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
     if (poll(&input, 1, 1000 / looks) > 0) return 0;
   }

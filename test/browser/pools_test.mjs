@@ -74,9 +74,16 @@ await each([
     const nodes = (await pools.get('state')).nodes;
     const [name, node] = Object.entries(nodes).find(([, n]) => n.claim && n.state === 'ready');
     const claim = await pools.why('claim', node.claim);
-    check(claim.includes(name), claim);
+    check(claim.includes(name) && /Expires/.test(claim), claim);
+    // The search finds what is no node, group or pod, too.
+    for (const [text, where] of [[node.claim, 'claim/' + node.claim], ['spot', 'pool/spot'], [name, 'node/' + name]]) {
+      await pools.page.goto(pools.url + '/#/why');
+      await pools.page.fill('#subject', text);
+      await pools.page.keyboard.press('Enter');
+      await until(async () => pools.page.url().endsWith('/why/' + where), text + ' is found as ' + where + ', not ' + pools.page.url());
+    }
     await pools.sound('Why of a claim');
-    await pools.why('node', name);
+    check(/Expires\n.*, in \d+ (days|h)/.test(await pools.why('node', name)), await pools.text('main'));
     await pools.sound('Why of a node of a pool');
     await pools.page.click('#pause');
   }],
@@ -87,7 +94,7 @@ await each([
   }],
   ['health has the engine of pools and every kind of plug-in', async () => {
     await pools.page.goto(pools.url + '/#/health');
-    await until(async () => /node pools/.test(await pools.text('main')), 'the engine');
+    await until(async () => /node pools/.test(await pools.text('main')) && /disruption/.test(await pools.text('main')), 'the engine and its stages');
     const health = await pools.get('health');
     for (const kind of ['clouds', 'nodeGroups', 'nodeClaims', 'filters', 'expanders', 'processors', 'batch']) check(health.plugins[kind].length > 0, 'no plug-ins: ' + kind);
     await pools.sound('Health with pools');
@@ -108,15 +115,45 @@ await each([
   ['a gang says what it lacks and what that costs', async () => {
     const bought = await gangs.why('gang', 'ml/train');
     check(/on their way/.test(bought) && /7\.50 per hour/.test(bought) && /gpu/.test(bought), bought);
+    check(/What it lacks/.test(bought) && /worker/.test(bought) && /are not created yet/.test(bought), 'says nothing of what it lacks: ' + bought);
+    check(/Held for it\s+node-3/.test(bought) && /Held until\s+\w\w\w \d\d:/.test(bought), 'says nothing of what is held: ' + bought);
     await gangs.sound('Why of a gang that is bought for');
     const refused = await gangs.why('gang', 'ml/big');
     check(/no seller has all/.test(refused) && /its maximum is 20/.test(refused), refused);
     await gangs.sound('Why of a gang that nobody helps');
   }],
+  ['a gang is found by its name', async () => {
+    await gangs.page.goto(gangs.url + '/#/why');
+    await gangs.page.fill('#subject', 'ml/train');
+    await gangs.page.keyboard.press('Enter');
+    await until(async () => gangs.page.url().endsWith('/why/gang/ml/train'), 'the gang');
+  }],
+  ['decisions for gangs, evictions and of pools that refuse can be opened, and are marks on the timeline', async () => {
+    const open = async (kind, title) => {
+      const one = await until(async () => (await gangs.get('decisions?limit=1000')).decisions.find((d) => d.kind === kind && title.test(d.title)), `a decision: ${kind} ${title}`, 40);
+      await gangs.page.goto(gangs.url + '/#/why/decision/' + one.id);
+      await until(async () => (await gangs.text('main h1')) === one.title, 'the heading ' + one.title);
+      return gangs.text('main');
+    };
+    const bought = await open('up', /^gang ml\/train/);
+    check(/What it lacks/.test(bought) && /What it would take/.test(bought) && /7\.50 per hour/.test(bought), bought);
+    await gangs.sound('Why of a purchase for a gang');
+    const refused = await open('waits', /^gang ml\/big/);
+    check(/its maximum is 20/.test(refused), refused);
+    const evicted = await open('gang', /2 pods evicted/);
+    check(/ml\/small-1/.test(evicted) && /ml\/small-2/.test(evicted) && /preempted by ml\/train/.test(evicted), evicted);
+    await gangs.sound('Why of an eviction');
+    const waits = await open('waits', /huge-1/);
+    check(/What every pool had against them/.test(waits) && /at most 512Gi/.test(waits) && /flip it/.test(waits), waits);
+    await gangs.sound('Why of pods that no pool takes');
+    await gangs.page.goto(gangs.url + '/#/now');
+    await until(async () => (await gangs.page.locator('.chart .mark.gang').count()) > 0 && (await gangs.page.locator('.chart .mark.waits').count()) > 0, 'the marks');
+  }],
   ['the breaker of an extender is on Health', async () => {
     await gangs.page.goto(gangs.url + '/#/health');
     await until(async () => /quota\.example/.test(await gangs.text('main')), 'the extender');
     check(/open/.test(await gangs.text('main')) && /no answer in 1 s/.test(await gangs.text('main')), await gangs.text('main'));
+    check(/allocate/.test(await gangs.text('main')), 'no stages of sessions');
     await gangs.sound('Health with an extender');
   }],
   ['the browser has complained of nothing', async () => check(complaints.length === 0, complaints.slice(0, 5).join('; '))],

@@ -41,15 +41,25 @@ function showLink(state) {
 }
 
 const speeds = [1, 10, 60, 240, 1000];
+let unbounded = false;
 function showControl() {
   const { mode, paused, speed } = store.control;
   byId('model').hidden = mode !== 'model';
   setText(byId('pause'), paused ? 'Go on' : 'Pause');
   const select = byId('speed');
+  // As fast as it goes is offered to who began so: it is too fast to be watched.
+  unbounded = unbounded || speed === 0;
   const all = [...new Set([...speeds, speed].filter((x) => x > 0))].sort((a, b) => a - b);
-  if (speed <= 0) all.push(0);
+  if (unbounded) all.push(0);
   select.replaceChildren(...all.map((x) => h('option', { value: x, selected: x === speed }, x ? x + '\u00d7' : 'as fast as it goes')));
   showLink(byId('live').dataset.state === 'off' ? 'off' : 'on');
+}
+
+// A replica that does not lead sees nothing and decides nothing: whoever looks at it is told where to look.
+function showBanner() {
+  const { leads, leader } = store.control;
+  byId('banner').hidden = leads !== false;
+  if (leads === false) setText(byId('banner'), 'This replica stands by: ' + (leader ? leader + ' leads. Look there; here is nothing to be seen.' : 'nobody leads yet, as far as it knows.'));
 }
 
 async function steer(change) {
@@ -82,6 +92,12 @@ byId('theme').addEventListener('click', () => {
 byId('pause').addEventListener('click', () => steer({ paused: !store.control.paused }));
 byId('speed').addEventListener('change', (event) => steer({ speed: Number(event.target.value) }));
 store.addEventListener('control', showControl);
+store.addEventListener('control', showBanner);
+// Who leads may change, and nobody is told.
+setInterval(async () => {
+  if (store.control.mode !== 'cluster' || store.control.leads === undefined || document.hidden) return;
+  try { store.control = await ask('control'); showBanner(); } catch { /* shown by the light in the bar */ }
+}, 5000);
 store.addEventListener('link', (event) => showLink(event.detail));
 store.addEventListener('whole', () => showLink('on'));
 setInterval(() => { if (store.shown.at) setText(byId('clock'), when(store.now())); }, 250);

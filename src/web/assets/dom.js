@@ -34,9 +34,10 @@ export class Problem extends Error {
 export async function ask(path, body) {
   const options = body === undefined ? {} : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
   const answer = await fetch('/api/v1/' + path, { credentials: 'same-origin', ...options });
-  let json = {};
-  try { json = await answer.json(); } catch { /* an answer without a body */ }
-  if (!answer.ok) throw new Problem(answer.status, json.error || 'the server answers with ' + answer.status);
+  const text = await answer.text();
+  let json = null;
+  try { json = JSON.parse(text); } catch (problem) { if (answer.ok) throw new Problem(answer.status, 'the server\u2019s answer to ' + path.split('?')[0] + ' cannot be read: ' + problem.message); }
+  if (!answer.ok) throw new Problem(answer.status, (json && json.error) || 'the server answers with ' + answer.status);
   return json;
 }
 

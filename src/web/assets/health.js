@@ -44,6 +44,14 @@ function leader(health) {
   return health.leads ? 'this process' : health.leader || 'nobody, as far as is known';
 }
 
+// What the passes over node pools and the sessions of the batch scheduler took, as that of passes over groups.
+function engine(e) {
+  const list = e.passes || [];
+  const stages = [...new Set(list.flatMap((pass) => Object.keys(pass.stages)))].slice(0, 8);
+  return [h('h3', { class: 'soft' }, e.engine), facts([['Last pass', when(e.at)], ['Took', e.tookMs === undefined ? undefined : ms(e.tookMs)], ['Waiting', String(e.waits)], ['Under way', e.underWay || undefined], ['Error', e.error]]),
+    list.length ? table('The last passes of ' + e.engine, ['At', '#Took', ...stages.map((name) => '#' + name)], list.slice(0, 8).map((pass) => h('tr', {}, h('td', {}, when(pass.at)), h('td', { class: 'n' + (pass.error ? ' red' : '') }, ms(pass.tookMs)), stages.map((name) => h('td', { class: 'n' }, pass.stages[name] === undefined ? '' : ms(pass.stages[name])))))) : null];
+}
+
 function draw(place, health) {
   const kinds = health.kinds || [];
   place.replaceChildren(
@@ -53,11 +61,11 @@ function draw(place, health) {
       h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'This process'), health.healthy === undefined ? null : h('span', { class: 'badge ' + (health.healthy ? 'ok' : 'bad') }, health.healthy ? 'healthy' : 'not healthy')),
         facts([['Version', health.version], ['Memory', bytes(health.rssBytes)], ['History', health.history.since ? `${bytes(health.history.bytes)}, since ${when(health.history.since)}` : 'none yet'], ['Pages open', String(health.watchers)], ['Trouble', health.trouble],
           ['Identity', health.identity], ['Leader', leader(health)], ['Dry run', health.dryRun === undefined ? undefined : health.dryRun ? 'yes: nothing is changed' : 'no'], ['API server', health.server]])),
-      (health.engines || []).length ? h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Other engines')), health.engines.map((e) => [h('h3', { class: 'soft' }, e.engine), facts([['Last pass', when(e.at)], ['Took', e.tookMs === undefined ? undefined : ms(e.tookMs)], ['Waiting', String(e.waits)], ['Error', e.error]])]).flat()) : null,
+      (health.engines || []).length ? h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Other engines')), health.engines.map(engine).flat()) : null,
       (health.extenders || []).length ? h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Extenders')), health.extenders.map((e) => facts([['Extender', e.name], ['Breaker', e.breaker], ['Last failure', e.lastFailure]]))) : null,
       certificates(health),
       kinds.length ? h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'How old the view is')), region('Kinds', h('table', {}, h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Kind'), h('th', { scope: 'col', class: 'n' }, 'Heard of'))),
-        h('tbody', {}, kinds.map((kind) => h('tr', {}, h('td', {}, kind.kind), h('td', { class: 'n' + (kind.ageSeconds > 120 ? ' red' : '') }, span(kind.ageSeconds) + ' ago'))))))) : null,
+        h('tbody', {}, kinds.map((kind) => h('tr', {}, h('td', {}, kind.kind), h('td', { class: 'n' + (kind.ageSeconds > (health.maxViewAgeSeconds || 180) ? ' red' : '') }, span(kind.ageSeconds) + ' ago'))))))) : null,
       h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Linked in')), Object.entries(health.plugins || {}).map(([kind, names]) => [h('h3', { class: 'soft' }, kind), h('p', { class: 'chips' }, names.map((name) => h('span', {}, name)))]).flat())));
 }
 

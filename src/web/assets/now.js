@@ -278,7 +278,7 @@ export function nowPage(main, store) {
   async function loadFeed() {
     const at = store.past ? store.past.at : 0;
     try {
-      const list = at ? (await ask('timeline?points=100&from=' + (at - 6 * 3600) + '&to=' + at)).decisions : (await ask('decisions?limit=100')).decisions;
+      const list = (await ask('decisions?limit=100' + (at ? '&until=' + at : ''))).decisions;
       feed.replaceChildren(...list.map(decisionItem));
     } catch { /* the next one comes with the stream */ }
   }

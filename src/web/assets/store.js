@@ -12,9 +12,10 @@ export class Store extends EventTarget {
   heard = performance.now();
 
   get shown() { return this.past || this.live; }
-  // The cluster's time, also between two deltas.
-  now() {
-    if (this.past) return this.past.at;
+  // The time of what is shown, also between two deltas.
+  now() { return this.past ? this.past.at : this.liveNow(); }
+  // The cluster's.
+  liveNow() {
     const rate = this.control.mode === 'model' ? (this.control.paused ? 0 : this.control.speed || 0) : 1;
     return this.live.at + Math.min(5, (performance.now() - this.heard) / 1000) * rate;
   }

@@ -1,12 +1,17 @@
-// The last hours: nodes, who waited, cost, and a mark per decision. Pointing shows the numbers of a moment, a click or the
+// The last hours: nodes, pods, who waited, cost, and a mark per decision. Pointing shows the numbers of a moment, a click or the
 // slider goes back to it.
 import { ask, clock, h, money, s, say, setText, when } from './dom.js';
 
 const left = 64;
-const lanes = { nodes: [10, 58], waiting: [80, 118], cost: [138, 170] };
-const marksAt = 190;
-const axisAt = 214;
-const height = 220;
+const lanes = { nodes: [10, 58], pods: [76, 108], waiting: [126, 162], cost: [180, 208] };
+const marksAt = 232;
+const axisAt = 264;
+const height = 270;
+// A mark by kind of decision: how far below the middle, and its form around the point.
+const shapes = {
+  trouble: [-12, (x, y) => `M${x - 3} ${y - 3}h6v6h-6z`], up: [-3, (x, y) => `M${x} ${y - 4}l4 7h-8z`], down: [4, (x, y) => `M${x} ${y + 4}l4 -7h-8z`],
+  waits: [12, (x, y) => `M${x - 3} ${y}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z`], gang: [-20, (x, y) => `M${x} ${y - 4}l4 4l-4 4l-4 -4z`],
+};
 
 export class Timeline {
   hours = Number(sessionStorage.getItem('coppice-hours')) || 6;
@@ -14,7 +19,7 @@ export class Timeline {
   width = 800;
   constructor(store) {
     this.store = store;
-    this.svg = s('svg', { height, role: 'img', 'aria-label': 'Nodes, waiting pods, cost and decisions of the last hours' });
+    this.svg = s('svg', { height, role: 'img', 'aria-label': 'Nodes, running and waiting pods, cost and decisions of the last hours' });
     this.chart = h('div', { class: 'chart' }, this.svg);
     this.range = h('input', { type: 'range', min: 0, max: 1000, value: 1000, step: 1, 'aria-label': 'Go back in time' });
     this.ranges = [1, 6, 24].map((n) => h('button', { type: 'button', 'aria-pressed': n === this.hours, onclick: () => this.choose(n) }, n + ' h'));
@@ -99,7 +104,7 @@ export class Timeline {
   }
   draw() {
     if (!this.data || !this.data.samples.at.length) return;
-    const { at, nodes, coming, pending, cost } = this.data.samples;
+    const { at, nodes, coming, running, pending, cost } = this.data.samples;
     const last = at.length - 1;
     const parts = [];
     for (const lane of Object.values(lanes)) parts.push(s('line', { class: 'grid', x1: left, x2: this.width - 6, y1: lane[1] + 0.5, y2: lane[1] + 0.5 }));
@@ -107,16 +112,19 @@ export class Timeline {
     const mostNodes = Math.max(4, ...both) * 1.05;
     parts.push(s('path', { class: 'area', d: this.path(nodes, lanes.nodes, mostNodes, true) }), s('path', { class: 'coming', d: this.path(both, lanes.nodes, mostNodes) }),
       s('path', { class: 'area-line', d: this.path(nodes, lanes.nodes, mostNodes) }));
+    parts.push(s('path', { class: 'pods', d: this.path(running, lanes.pods, Math.max(4, ...running) * 1.05) }));
     parts.push(s('path', { class: 'waits', d: this.path(pending, lanes.waiting, Math.max(4, ...pending), true) }));
     parts.push(s('path', { class: 'cost', d: this.path(cost, lanes.cost, Math.max(0.01, ...cost) * 1.1) }));
-    parts.push(...this.label('nodes', 'nodes', String(nodes[last])), ...this.label('waiting', 'waiting', String(pending[last])), ...this.label('cost', 'cost/h', money(cost[last])));
+    // What is shown above them, and not the sample before that.
+    const total = { nodes: nodes[last], running: running[last], pending: pending[last], cost: cost[last], ...this.store.shown.total };
+    parts.push(...this.label('nodes', 'nodes', String(total.nodes)), ...this.label('pods', 'pods', String(total.running)), ...this.label('waiting', 'waiting', String(total.pending)), ...this.label('cost', 'cost/h', money(total.cost)));
     parts.push(...this.decisions(), ...this.axis());
     if (this.store.past) {
       const x = this.x(this.store.past.at);
-      parts.push(s('line', { class: 'cursor', x1: x, x2: x, y1: 4, y2: marksAt + 10 }));
+      parts.push(s('line', { class: 'cursor', x1: x, x2: x, y1: 4, y2: marksAt + 18 }));
       this.range.value = Math.round((1000 * (this.store.past.at - this.from)) / (this.data.to - this.from));
     }
-    this.hairLine = s('line', { class: 'hair', visibility: 'hidden', y1: 4, y2: marksAt + 10 });
+    this.hairLine = s('line', { class: 'hair', visibility: 'hidden', y1: 4, y2: marksAt + 18 });
     this.hairText = s('text', { class: 'value halo', visibility: 'hidden', y: 8 });
     parts.push(this.hairLine, this.hairText);
     this.svg.replaceChildren(...parts);
@@ -126,14 +134,13 @@ export class Timeline {
     const seen = new Set();
     const out = [];
     for (const decision of this.data.decisions) {
-      if (!['up', 'down', 'trouble'].includes(decision.kind)) continue;
+      if (!shapes[decision.kind]) continue;
       const x = Math.round(this.x(decision.at) / 6) * 6;
       const key = decision.kind + x;
       if (x < left || seen.has(key)) continue;
       seen.add(key);
-      const y = { up: marksAt - 4, down: marksAt + 4, trouble: marksAt - 12 }[decision.kind];
-      const shape = { up: `M${x} ${y - 4}l4 7h-8z`, down: `M${x} ${y + 4}l4 -7h-8z`, trouble: `M${x - 3} ${y - 3}h6v6h-6z` }[decision.kind];
-      out.push(s('path', { class: decision.kind, d: shape }));
+      const [below, shape] = shapes[decision.kind];
+      out.push(s('path', { class: 'mark ' + decision.kind, d: shape(x, marksAt + below) }, s('title', {}, decision.title)));
     }
     return [s('text', { x: 0, y: marksAt + 4 }, 'decided'), ...out];
   }
@@ -159,8 +166,8 @@ export class Timeline {
     const x = this.x(at);
     this.hairLine.setAttribute('x1', x);
     this.hairLine.setAttribute('x2', x);
-    setText(this.hairText, `${clock(at)}   ${samples.nodes[i]} nodes, ${samples.pending[i]} waiting, ${money(samples.cost[i])}/h`);
-    const rightSide = x < this.width - 260;
+    setText(this.hairText, `${clock(at)}   ${samples.nodes[i]} nodes, ${samples.running[i]} pods, ${samples.pending[i]} waiting, ${money(samples.cost[i])}/h`);
+    const rightSide = x < this.width - 320;
     this.hairText.setAttribute('x', rightSide ? x + 8 : x - 8);
     this.hairText.setAttribute('text-anchor', rightSide ? 'start' : 'end');
   }

@@ -54,7 +54,7 @@ function show(place, answer) {
 }
 
 export function whatIfPage(main, store, _, query) {
-  const { nodes, rows, pending } = store.shown;
+  const { nodes, rows, pending } = store.live; // it is worked out on the cluster as it is now
   const real = Object.keys(nodes).filter((name) => ['ready', 'unneeded', 'cordoned'].includes(nodes[name].state)).sort();
   const types = [...new Set(Object.values(rows).map((row) => row.type).filter(Boolean))].sort();
   const like = query.get('like') || '';
@@ -63,7 +63,7 @@ export function whatIfPage(main, store, _, query) {
     h('fieldset', {}, h('legend', {}, 'Add pods'), field('count', 'How many', h('input', { class: 'field', id: 'count', type: 'number', min: 0, max: 10000, value: like ? 50 : 0 })),
       field('like', 'Like this pod or owner (namespace/name)', h('input', { class: 'field', id: 'like', list: 'likes', value: like, autocomplete: 'off' })), h('datalist', { id: 'likes' }, Object.values(pending).map((p) => h('option', { value: p.namespace + '/' + p.owner }))),
       h('div', { class: 'two' }, h('div', {}, field('cpu', 'or cpu each', h('input', { class: 'field', id: 'cpu', value: like ? '' : '1' }))), h('div', {}, field('memory', 'and memory', h('input', { class: 'field', id: 'memory', value: like ? '' : '2Gi' }))))),
-    h('fieldset', {}, h('legend', {}, 'Change a maximum'), field('grow', 'Group', select('grow', Object.keys(rows).sort(), 'none')), field('max', 'To', h('input', { class: 'field', id: 'max', type: 'number', min: 0, max: 100000 }))),
+    h('fieldset', {}, h('legend', {}, 'Change a maximum'), field('grow', 'Group', select('grow', Object.keys(rows).filter((name) => rows[name].kind === 'group').sort(), 'none')), field('max', 'To', h('input', { class: 'field', id: 'max', type: 'number', min: 0, max: 100000 }))),
     h('fieldset', {}, h('legend', {}, 'Buy no more of a type'), field('forbid', 'Type', select('forbid', types, 'none')))),
   h('button', { class: 'main-button', id: 'ask' }, 'Work it out'), ' ', h('span', { class: 'small soft' }, 'On a copy of the cluster; nothing is touched.'));
   const place = h('div', { class: 'stack', id: 'result' });

@@ -1,5 +1,5 @@
-// The Why page: a pod that waits, a node that stays, a group, a decision.
-import { amount, ask, h, money, plural, span, when } from './dom.js';
+// The Why page: a pod that waits, a node that stays, a group or pool, a claim, a gang, a decision.
+import { amount, ask, byId, h, money, plural, span, when } from './dom.js';
 import { decisionItem } from './now.js';
 
 const href = (...parts) => '#/' + parts.map(encodeURIComponent).join('/');
@@ -39,7 +39,7 @@ async function node(place, store, name) {
   const why = await ask('explain?node=' + encodeURIComponent(name));
   const now = why.now || {};
   const stays = why.stays;
-  const left = now.goesAt ? now.goesAt - store.now() : 0;
+  const left = now.goesAt ? now.goesAt - store.liveNow() : 0;
   const verdict = now.state === 'draining' ? 'It is leaving: its pods are moved, then the machine goes.'
     : now.goesAt ? `Nobody needs it. If that stays so, it goes in ${span(left)}, at ${when(now.goesAt)}.`
       : stays ? 'It stays: ' + stays.text + '.' : now.state === 'booting' ? 'The machine is booting; its node has not registered yet.'
@@ -48,7 +48,7 @@ async function node(place, store, name) {
   const meter = (key, title) => now[key] === undefined ? null : h('div', { class: 'meter' }, h('span', {}, title), h('i', {}, h('b', { class: key, vars: { v: Math.min(100, now[key] / 10) } })), h('span', {}, Math.round(now[key] / 10) + '%'));
   place.append(h('div', { class: 'card' }, h('div', { class: 'meters' }, meter('cpu', 'cpu'), meter('memory', 'memory'), meter('gpu', 'GPU')),
     facts([['State', now.state], ['Pods', now.pods], ['Type', now.type], ['Zone', now.zone], ['Price', now.price && money(now.price) + ' per hour'], ['There since', now.since && when(now.since)],
-      ['Unneeded since', now.unneededSince && when(now.unneededSince)], ['Reason', stays && stays.reason], ['Threshold', stays && stays.threshold],
+      ['Unneeded since', now.unneededSince && when(now.unneededSince)], ['Expires', now.expiresAt && `${when(now.expiresAt)}, in ${span(now.expiresAt - store.liveNow())}`], ['Claim', now.claim && h('a', { href: href('why', 'claim', now.claim) }, now.claim)], ['Reason', stays && stays.reason], ['Threshold', stays && stays.threshold],
       ['Kept by', (stays && stays.pod) ? h('a', { href: href('why', 'pod', ...stays.pod.split('/')) }, stays.pod) : undefined], ['Because', stays && stays.podReason], ['Trouble', now.error]])));
   if (why.lines.length > 1) place.append(h('ul', {}, why.lines.map((line) => h('li', {}, line))));
   if (now.state === 'ready' || now.state === 'unneeded') place.append(h('p', { class: 'small' }, h('a', { href: href('what-if') + '?remove=' + encodeURIComponent(name) }, 'What if it were removed?')));
@@ -74,17 +74,28 @@ async function claim(place, store, name) {
   const why = await ask('explain?claim=' + encodeURIComponent(name));
   const now = why.now;
   place.append(h('div', {}, h('h1', {}, name), h('p', { class: 'soft' }, 'Claim of pool ', h('a', { href: href('why', 'pool', now.pool) }, now.pool)), h('p', { class: 'verdict' }, now.stage + (now.text ? ': ' + now.text : '') + '.')),
-    h('div', { class: 'card' }, facts([['Node', now.node && h('a', { href: href('why', 'node', now.node) }, now.node)], ['Type', now.type], ['Zone', now.zone], ['Bought as', now.capacityType], ['Price', now.price && money(now.price) + ' per hour'], ['Since', now.since && when(now.since)]])),
+    h('div', { class: 'card' }, facts([['Node', now.node && h('a', { href: href('why', 'node', now.node) }, now.node)], ['Type', now.type], ['Zone', now.zone], ['Bought as', now.capacityType], ['Price', now.price && money(now.price) + ' per hour'], ['Since', now.since && when(now.since)], ['Expires', now.expiresAt && `${when(now.expiresAt)}, in ${span(now.expiresAt - store.liveNow())}`]])),
     h('ul', {}, why.lines.map((line) => h('li', {}, line))));
+}
+
+// What machines for a gang would be, are, or why there are none: of the gang itself, or of a decision about it.
+function machinesForGang(what) {
+  const out = [];
+  const lists = (title, heads, rows) => { if (rows.length) out.push(h('section', { class: 'card' }, h('header', {}, h('h2', {}, title)), table(heads, rows, title))); };
+  out.push(h('div', { class: 'card' }, facts([['Machines', what.state], ['Blocked', what.blocked], ['Cost', what.price && money(what.price) + ' per hour'], ['On their way', what.coming], ['Tasks with room', what.withRoom],
+    ['Held for it', what.heldNodes && what.heldNodes.length ? what.heldNodes.map((name, i) => [i ? ', ' : '', h('a', { href: href('why', 'node', name) }, name)]).flat() : undefined], ['Held until', what.heldUntil && when(what.heldUntil)]])));
+  lists('What it lacks', ['Role', '#Tasks without room', 'Pods'], (what.lacking || []).map((lack) => h('tr', {}, h('td', {}, lack.role || 'any'), h('td', { class: 'n' }, String(lack.tasks)), h('td', {}, lack.created ? 'are there' : 'are not created yet'))));
+  lists('What it would take', ['From', 'Sold by', '#Machines', '#On their way'], (what.lots || []).map((lot) => h('tr', {}, h('td', {}, lot.source), h('td', {}, lot.seller), h('td', { class: 'n' }, String(lot.machines)), h('td', { class: 'n' }, String(lot.claimed)))));
+  if (what.refusals && what.refusals.length) out.push(h('ul', {}, what.refusals.map((text) => h('li', {}, text))));
+  return out;
 }
 
 async function gang(place, store, name) {
   const why = await ask('explain?gang=' + encodeURIComponent(name));
   if (why.phase) { place.append(h('h1', {}, name), h('p', { class: 'verdict' }, `It is ${why.phase}: ${why.why}.`)); return; }
   place.append(h('div', {}, h('h1', {}, name), h('p', { class: 'soft' }, 'Gang of queue ' + why.queue), h('p', { class: 'verdict' }, (why.admitted ? 'It is admitted' : 'It is not admitted') + `: needs ${plural(why.needs, 'place')}, has ${why.placed}, ${plural(why.waits, 'pod')} waiting.`)),
-    h('div', { class: 'card' }, h('p', {}, why.why || 'No reason was given.'), facts([['Machines', why.state], ['Cost', why.price && money(why.price) + ' per hour'], ['On their way', why.coming], ['Tasks with room', why.withRoom]])));
-  if (why.lots && why.lots.length) place.append(h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'What it would take')), table(['From', 'Sold by', '#Machines', '#On their way'], why.lots.map((lot) => h('tr', {}, h('td', {}, lot.source), h('td', {}, lot.seller), h('td', { class: 'n' }, String(lot.machines)), h('td', { class: 'n' }, String(lot.claimed)))), 'What it would take')));
-  if (why.refusals && why.refusals.length) place.append(h('ul', {}, why.refusals.map((text) => h('li', {}, text))));
+    h('p', {}, why.why || 'No reason was given.'), why.session && why.session !== why.why ? h('p', { class: 'soft' }, 'The session: ' + why.session) : '');
+  if (why.state) place.append(...machinesForGang(why));
 }
 
 function scaleUp(up) {
@@ -107,9 +118,17 @@ async function decision(place, store, id) {
   place.append(h('div', {}, h('h1', {}, what.title), h('p', { class: 'soft' }, kinds[what.kind] + ', ' + when(what.at), what.row ? [' \u00b7 ', h('a', { href: href('why', 'group', what.row) }, what.row)] : null), h('p', { class: 'verdict' }, upper(what.why) + '.')));
   const detail = what.detail;
   if (!detail) return;
+  if (detail.state) {
+    place.append(h('p', { class: 'small' }, h('a', { href: href('why', 'gang', ...what.title.replace(/^gang /, '').split('/')) }, 'How it is with this gang now')), ...machinesForGang(detail));
+  }
+  if (detail.evicted) place.append(h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Who had to make room')), table(['Pod', 'Why'], detail.evicted.map((one) => h('tr', {}, h('td', {}, one.pod), h('td', {}, one.why))), 'Who had to make room')));
+  if (detail.pools) {
+    if (detail.nearest) place.append(h('div', { class: 'flip' }, h('h2', {}, 'The one change that would flip it'), h('p', {}, upper(detail.nearest) + '.')));
+    place.append(h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'What every pool had against them')), table(['Pool', 'Why not', 'Would take them if'], detail.pools.map((no) => h('tr', {}, h('td', {}, h('a', { href: href('why', 'pool', no.group) }, no.group)), h('td', {}, no.text), h('td', {}, no.wouldTakeIf || 'no change that is known of helps'))), 'What every pool had against them')));
+  }
   if (detail.options) place.append(scaleUp(detail));
   if (detail.machines) place.append(machines(detail.machines));
-  if (detail.command) place.append(h('div', { class: 'card' }, facts([['Reason', detail.command.reason], ['Decision', detail.command.decision], ['Stage', detail.command.stage], ['Nodes', detail.command.nodes.join(', ')], ['In their place', detail.command.replacements.join(', ')], ['Cost before', money(detail.command.priceBefore) + ' per hour'], ['Saves', money(detail.command.savings) + ' per hour']])));
+  if (detail.command) place.append(h('div', { class: 'card' }, facts([['Reason', detail.command.reason], ['Decision', detail.command.decision], ['Stage', detail.command.stage], ['Why', detail.command.text], ['Nodes', detail.command.nodes.join(', ')], ['In their place', detail.command.replacements.join(', ')], ['Cost before', money(detail.command.priceBefore) + ' per hour'], ['Saves', money(detail.command.savings) + ' per hour']])));
   if (detail.moves && detail.moves.length) place.append(h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Where its pods fit')), table(['Pod', 'Node with room'], detail.moves.map((move) => h('tr', {}, h('td', {}, move.pod), h('td', {}, move.node))), 'Where its pods fit')));
   if (detail.misses) {
     if (detail.misses.length) place.append(h('div', { class: 'flip' }, h('h2', {}, 'The one change that would flip it'), h('p', {}, upper(detail.misses[0].text) + '.')));
@@ -119,26 +138,44 @@ async function decision(place, store, id) {
 }
 
 function suggestions(place, store) {
-  const { pending, nodes } = store.shown;
+  const { pending, nodes } = store.live;
   const pods = Object.values(pending).sort((a, b) => (a.oldest || 0) - (b.oldest || 0)).slice(0, 12);
   const idle = Object.entries(nodes).filter(([, n]) => n.state === 'unneeded' || (n.reason && !['NotUnderutilized', 'NodeGroupMinSizeReached'].includes(n.reason))).slice(0, 12);
   place.append(h('div', { class: 'cols' },
     h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Pods that wait')), pods.length ? h('ul', { class: 'list' }, pods.map((shape) => h('li', {}, h('a', { class: 'item', href: href('why', 'pod', shape.namespace, shape.pods[0]) },
-      h('span', { class: 'end' }, shape.oldest ? span(store.now() - shape.oldest) : ''), h('span', { class: 't' }, shape.namespace + '/' + shape.pods[0]), h('span', { class: 'y' }, shape.count > 1 ? 'and ' + (shape.count - 1) + ' like it' : shape.kind + ' ' + shape.owner))))) : h('p', { class: 'nothing' }, 'None: every pod has a node.')),
-    h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Nodes worth a question')), idle.length ? h('ul', { class: 'list' }, idle.map(([name, n]) => h('li', {}, h('a', { class: 'item', href: href('why', 'node', name) }, h('span', { class: 'end' }, n.goesAt ? 'goes in ' + span(n.goesAt - store.now()) : ''), h('span', { class: 't' }, name), h('span', { class: 'y' }, n.reason || n.state))))) : h('p', { class: 'nothing' }, 'None: all are in use.'))));
+      h('span', { class: 'end' }, shape.oldest ? span(store.liveNow() - shape.oldest) : ''), h('span', { class: 't' }, shape.namespace + '/' + shape.pods[0]), h('span', { class: 'y' }, shape.count > 1 ? 'and ' + (shape.count - 1) + ' like it' : shape.kind + ' ' + shape.owner))))) : h('p', { class: 'nothing' }, 'None: every pod has a node.')),
+    h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Nodes worth a question')), idle.length ? h('ul', { class: 'list' }, idle.map(([name, n]) => h('li', {}, h('a', { class: 'item', href: href('why', 'node', name) }, h('span', { class: 'end' }, n.goesAt ? 'goes in ' + span(n.goesAt - store.liveNow()) : ''), h('span', { class: 't' }, name), h('span', { class: 'y' }, n.reason || n.state))))) : h('p', { class: 'nothing' }, 'None: all are in use.'))));
+}
+
+// What a name means: whatever of that name is shown, else a pod if it looks like one.
+function subjectOf(text, { nodes, rows, queues }) {
+  if (nodes[text]) return href('why', 'node', text);
+  if (rows[text]) return href('why', rows[text].kind === 'pool' ? 'pool' : 'group', text);
+  const claim = text.replace(/^claim\//, '');
+  if (nodes['claim/' + claim] || Object.values(nodes).some((n) => n.claim === claim)) return href('why', 'claim', claim);
+  if (Object.values(queues).some((queue) => queue.gangs.some((gang) => gang.gang === text))) return href('why', 'gang', ...text.split('/'));
+  return text.includes('/') ? href('why', 'pod', ...text.split('/')) : href('why', 'node', text);
+}
+
+// Reasons are kept of the last pass only: who comes here from the past is told so, and what was known then.
+function fromThePast(store, kind, name) {
+  const { past } = store;
+  const then = kind === 'node' ? past.nodes[name] : kind === 'group' || kind === 'pool' ? past.rows[name] : undefined;
+  const known = !then ? '' : kind === 'node' ? ` Then ${name} was ${then.state}` + (then.row ? ' in ' + then.row : '') + (then.reason ? ', ' + then.reason : '') + '.' : ` Then ${name} had ${plural(then.ready, 'ready node')}.`;
+  return h('div', { class: 'past', id: 'from-past' }, h('span', {}, `You come from ${when(past.at)} UTC; Why is about now.${known}`), h('button', { type: 'button', class: 'quiet', onclick: () => { store.goLive(); byId('from-past').remove(); } }, 'Back to now'));
 }
 
 export function whyPage(main, store, [kind, ...name]) {
-  const input = h('input', { class: 'field', id: 'subject', type: 'search', placeholder: 'namespace/pod, node or group', autocomplete: 'off', spellcheck: 'false', value: kind === 'decision' ? '' : name.join('/') });
+  const input = h('input', { class: 'field', id: 'subject', type: 'search', placeholder: 'namespace/pod, node, group, pool, claim or namespace/gang', autocomplete: 'off', spellcheck: 'false', value: kind === 'decision' ? '' : name.join('/') });
   const find = (event) => {
     event.preventDefault();
     const text = input.value.trim();
-    if (!text) return;
-    const { nodes, rows } = store.shown;
-    location.hash = nodes[text] ? href('why', 'node', text) : rows[text] ? href('why', 'group', text) : text.includes('/') ? href('why', 'pod', ...text.split('/')) : href('why', 'node', text);
+    if (text) location.hash = subjectOf(text, store.live);
   };
   const place = h('div', { class: 'stack' });
-  main.append(h('form', { class: 'ask', role: 'search', onsubmit: find }, h('label', { class: 'hide', for: 'subject' }, 'Pod, node or group'), input, h('button', { class: 'main-button' }, 'Why?')), place);
+  main.append(h('form', { class: 'ask', role: 'search', onsubmit: find }, h('label', { class: 'hide', for: 'subject' }, 'Pod, node, group, pool, claim or gang'), input, h('button', { class: 'main-button' }, 'Why?')));
+  if (store.past && kind && kind !== 'decision') main.append(fromThePast(store, kind, name.join('/')));
+  main.append(place);
   const answers = { pod: (p) => pod(p, store, name[0], name.slice(1).join('/')), node: (p) => node(p, store, name.join('/')), group: (p) => group(p, store, name.join('/')), pool: (p) => group(p, store, name.join('/')), claim: (p) => claim(p, store, name.join('/')), gang: (p) => gang(p, store, name.join('/')), decision: (p) => decision(p, store, name[0]) };
   if (!answers[kind]) {
     place.append(h('div', {}, h('h1', {}, 'Why?'), h('p', { class: 'lead' }, 'Every no has a reason: the check that said it, by how much, and the one change that would turn it into a yes.')));
@@ -148,7 +185,7 @@ export function whyPage(main, store, [kind, ...name]) {
   let over = false;
   answers[kind](place).catch((problem) => {
     if (over) return;
-    place.replaceChildren(h('h1', {}, name.join('/')), h('p', { class: 'verdict' }, upper(problem.message) + '.'));
+    place.replaceChildren(h('h1', {}, name.join('/')), h('p', { class: 'verdict', role: 'alert' }, upper(problem.message) + '.'));
     suggestions(place, store);
   });
   return () => { over = true; };
