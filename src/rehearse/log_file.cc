@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -60,7 +61,7 @@ void EachLine(std::string_view lines, const std::function<void(std::string_view)
 
 Result<std::string> WholeFile(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound("cannot read " + path.string());
+  if (!file) return NotFound("cannot read " + path.string() + ": " + std::strerror(errno));
   std::stringstream text;
   text << file.rdbuf();
   return std::move(text).str();
@@ -153,13 +154,13 @@ Result<std::shared_ptr<LogWriter>> LogWriter::Open(Options options, Workers& wor
 }
 
 bool LogWriter::WantsSnapshot() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return wants_snapshot_;
 }
 
 bool LogWriter::Write(std::string lines, bool first, TimePoint at) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (waiting_bytes_ + lines.size() > options_.max_waiting_bytes) {
       wants_snapshot_ = true;
       return false;
@@ -172,7 +173,7 @@ bool LogWriter::Write(std::string lines, bool first, TimePoint at) {
   }
   const Status submitted = workers_.Submit([self = shared_from_this()] { self->Drain(); });
   if (submitted.ok()) return true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   draining_ = false;
   waiting_.clear();
   waiting_bytes_ = 0;
@@ -184,7 +185,7 @@ void LogWriter::Drain() {
   for (;;) {
     Piece piece;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (waiting_.empty()) {
         draining_ = false;
         return;
@@ -195,7 +196,7 @@ void LogWriter::Drain() {
     }
     if (const Status put = Put(piece); !put.ok()) {
       log_.Warning("the recording cannot be written", {{"error", put}});
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       wants_snapshot_ = true;
     }
   }
@@ -219,7 +220,7 @@ Status LogWriter::Put(const Piece& piece) {
   if (!file.flush()) return Unavailable("cannot write " + file_);
   file_bytes_ += bytes.size();
   if (file_bytes_ >= options_.max_file_bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     wants_snapshot_ = true;
   }
   if (piece.first) RemoveOldest();

@@ -15,12 +15,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "base/status.h"
 
@@ -74,14 +74,15 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   const Options options_;
   Workers& workers_;
   const Log& log_;
-  mutable std::mutex mutex_;
-  std::deque<Piece> waiting_;
-  size_t waiting_bytes_ = 0;
-  bool draining_ = false;
-  bool wants_snapshot_ = true;
+  mutable Mutex mutex_;
+  std::deque<Piece> waiting_ COPPICE_GUARDED_BY(mutex_);
+  size_t waiting_bytes_ COPPICE_GUARDED_BY(mutex_) = 0;
+  bool draining_ COPPICE_GUARDED_BY(mutex_) = false;
+  bool wants_snapshot_ COPPICE_GUARDED_BY(mutex_) = true;
+  // Of the drain alone.
   size_t file_bytes_ = 0;
   int file_number_ = 0;
-  std::string file_;  // of the drain alone
+  std::string file_;
 };
 
 }  // namespace coppice::rehearse

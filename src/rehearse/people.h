@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rehearse/budgets.h"
 #include "rehearse/demand.h"
 #include "rehearse/outcome.h"
+#include "rehearse/recorded_budgets.h"
 #include "sim/model.h"
 
 namespace coppice::rehearse {
@@ -41,7 +41,7 @@ class People {
   sim::Model& model_;
   const Demand& demand_;
   Outcome& outcome_;
-  Budgets budgets_;
+  RecordedBudgets budgets_;
   size_t next_ = 0;
   uint64_t moved_ = 0;
   std::set<std::string> owners_;

@@ -115,6 +115,7 @@ void Load::NextJob() {
   job.runs_for = std::chrono::minutes(3 + rng_.Below(std::max<uint64_t>(1, longest_minutes - 2)));
   if (rng_.Chance(0.2)) {  // a fifth must not be disturbed
     job.pod.metadata.annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
+    job.pod.metadata.annotations["karpenter.sh/do-not-disrupt"] = "true";
   }
   model_.controllers.Add(std::move(job));
   model_.agenda.In(Until(options_.jobs_per_hour), [this] { NextJob(); });

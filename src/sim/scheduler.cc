@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "model/resources.h"
+#include "sim/pending.h"
 
 namespace coppice::sim {
 
@@ -12,12 +12,6 @@ namespace {
 bool SaysRatherNot(const cluster::NodeShape& node) {
   return std::ranges::any_of(
       node.taints, [](const model::Taint& taint) { return taint.effect == "PreferNoSchedule"; });
-}
-
-bool IsRefused(const model::Pod& pod) {
-  return std::ranges::any_of(pod.status.conditions, [](const model::PodCondition& condition) {
-    return condition.type == "PodScheduled" && condition.reason == "Unschedulable";
-  });
 }
 
 }  // namespace
@@ -47,31 +41,16 @@ void Scheduler::Refuse(const model::Pod& pod) {
   model::Pod refused = pod;
   std::erase_if(refused.status.conditions,
                 [](const auto& condition) { return condition.type == "PodScheduled"; });
-  refused.status.conditions.push_back(
-      {.type = "PodScheduled",
-       .status = "False",
-       .last_transition_time = model::Time{cluster_.Now()},
-       .reason = "Unschedulable",
-       .message = "0/" + std::to_string(cluster_.objects().node_count()) + " nodes are available"});
+  refused.status.conditions.push_back(Unschedulable(
+      cluster_.Now(),
+      "0/" + std::to_string(cluster_.objects().node_count()) + " nodes are available"));
   cluster_.UpdatePod(std::move(refused));
 }
 
 bool Scheduler::Round() {
-  struct Waiting {
-    PodPtr pod;
-    cluster::PodIndex index;
-  };
-  std::vector<Waiting> waiting;
-  for (const auto* entry : cluster_.objects().Unbound()) {
-    const model::Pod& pod = *entry->pod;
-    if (pod.metadata.deletion_timestamp || !pod.spec.scheduling_gates.empty() ||
-        entry->index == cluster::kNone || pod.spec.scheduler_name != "default-scheduler") {
-      continue;
-    }
-    waiting.push_back({entry->pod, entry->index});
-  }
-  std::ranges::stable_sort(waiting, std::greater<>(),
-                           [](const Waiting& w) { return model::PriorityOf(*w.pod); });
+  const std::vector<Waiting> waiting = WaitingPods(cluster_.objects(), [](const model::Pod& pod) {
+    return pod.spec.scheduler_name == "default-scheduler";
+  });
   bool changed = false;
   std::set<std::string> hopeless;  // controllers whose pods are all alike: one answer for all
   for (const Waiting& w : waiting) {

@@ -60,8 +60,12 @@ void ForEachKind(A& a, B& b, Visit visit) {
   visit(a.csi_drivers, b.csi_drivers);
   visit(a.storage_capacities, b.storage_capacities);
   visit(a.volume_attachments, b.volume_attachments);
+  visit(a.node_pools, b.node_pools);
+  visit(a.node_claims, b.node_claims);
+  visit(a.node_classes, b.node_classes);
   visit(a.pod_groups, b.pod_groups);
   visit(a.queues, b.queues);
+  visit(a.hyper_nodes, b.hyper_nodes);
   visit(a.quotas, b.quotas);
 }
 
@@ -104,6 +108,14 @@ void DropDoubles(ClusterObjects& objects, std::vector<std::string>& notes) {
   notes.push_back(std::to_string(doubles.count()) +
                   (doubles.count() == 1 ? " object is" : " objects are") +
                   " there twice, and the last one counts: " + doubles.ToString());
+}
+
+void NoteIgnored(const ClusterObjects& cluster, std::vector<std::string>& notes) {
+  std::vector<std::string> parts;
+  for (const auto& [kind, count] : cluster.ignored)
+    parts.push_back(std::to_string(count) + " " + kind);
+  if (!parts.empty())
+    notes.push_back("left out, for no decision looks at them: " + Join(parts, ", "));
 }
 
 void NoteReplaced(const ClusterObjects& cluster, const ClusterObjects& added,

@@ -79,6 +79,7 @@ constexpr KnownKind kKnown[] = {
     Known<model::NodeClass, &ClusterObjects::node_classes>(),
     Known<model::PodGroup, &ClusterObjects::pod_groups>(),
     Known<model::Queue, &ClusterObjects::queues>(),
+    Known<model::HyperNode, &ClusterObjects::hyper_nodes>(),
     Known<model::ResourceQuota, &ClusterObjects::quotas>(),
 };
 
@@ -124,7 +125,8 @@ struct Outline {
 Result<Outline> OutlineOf(std::string_view json, bool may_be_list) {
   Outline outline;
   wire::JsonCursor in(json);
-  if (!in.Open('{')) return InvalidArgument("expected an object");
+  if (!in.Open('{'))
+    return InvalidArgument("expected an object, as `kubectl get ... -o json` prints it");
   bool first = true;
   while (in.Next('}', first)) {
     std::string_view key;
@@ -273,7 +275,7 @@ size_t ClusterObjects::size() const {
          priority_classes.size() + volumes.size() + claims.size() + storage_classes.size() +
          csi_nodes.size() + csi_drivers.size() + storage_capacities.size() +
          volume_attachments.size() + node_pools.size() + node_claims.size() + node_classes.size() +
-         pod_groups.size() + queues.size() + quotas.size();
+         pod_groups.size() + queues.size() + hyper_nodes.size() + quotas.size();
 }
 
 Status ReadObjects(std::string_view text, const std::string& name, ClusterObjects& into) {

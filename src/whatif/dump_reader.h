@@ -51,6 +51,7 @@ struct ClusterObjects {
   Listed<model::NodeClaim> node_claims;
   Listed<model::NodeClass> node_classes;
   Listed<model::PodGroup> pod_groups;
+  Listed<model::HyperNode> hyper_nodes;
   Listed<model::Queue> queues;
   Listed<model::ResourceQuota> quotas;
   std::map<std::string, int> ignored;  // by kind and version: how many were left out

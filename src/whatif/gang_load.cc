@@ -147,7 +147,8 @@ void GangLoad::AddGroup(const PlayedGang& gang) {
   group.spec.min_member = gang.min;
   group.spec.queue = gang.queue;
   group.spec.priority_class_name = ClassOf(gang.priority);
-  group.spec.min_resources["cpu"] = model::Quantity::FromMillis(gang.cpu_millis * gang.min);
+  group.spec.min_resources.emplace()["cpu"] =
+      model::Quantity::FromMillis(gang.cpu_millis * gang.min);
   CHECK(model_.api.objects.Put(group).ok());
 }
 

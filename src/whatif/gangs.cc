@@ -9,8 +9,14 @@
 
 #include "batch/task.h"
 #include "report/batch_text.h"
+#include "whatif/shortened.h"
 
 namespace coppice::whatif {
+namespace {
+
+constexpr size_t kGangsShown = 10;  // a paragraph each
+
+}  // namespace
 
 // To whom nothing happens: what a session decides is read from its report.
 class GangLook::Nobody final : public cluster::Writer {
@@ -89,20 +95,25 @@ bool GangsPlan::everybody_helped() const {
   });
 }
 
-std::string AsText(const GangsPlan& plan) {
+std::string AsText(const GangsPlan& plan, bool whole) {
   std::string text;
-  for (const GangsPlan::Starting& one : plan.starting)
-    text += fmt::format("  {} starts on what is there: {} pod{} on {} node{}\n", one.gang, one.pods,
-                        one.pods == 1 ? "" : "s", one.nodes, one.nodes == 1 ? "" : "s");
-  for (const report::WaitingGang& gang : plan.waiting) {
-    const std::string paragraph = report::GangText(gang);
+  const Shortened starting(plan.starting.size(), kGangsShown, whole);
+  for (size_t i = 0; i < starting.shown(); ++i) {
+    const GangsPlan::Starting& one = plan.starting[i];
+    text += fmt::format("  {} starts on what is there: {} on {}\n", one.gang,
+                        Count(one.pods, "pod"), Count(one.nodes, "node"));
+  }
+  text += starting.Rest("  ", "starting gang");
+  const Shortened waiting(plan.waiting.size(), kGangsShown, whole);
+  for (size_t i = 0; i < waiting.shown(); ++i) {
+    const std::string paragraph = report::GangText(plan.waiting[i]);
     for (size_t at = 0; at < paragraph.size();) {
       const size_t end = paragraph.find('\n', at);
       text += "  " + paragraph.substr(at, end - at + 1);
       at = end + 1;
     }
   }
-  return text;
+  return text + waiting.Rest("  ", "waiting gang");
 }
 
 }  // namespace coppice::whatif

@@ -59,7 +59,7 @@ class GangLook {
   std::unique_ptr<batch::Scheduler> scheduler_;
 };
 
-// For people: a paragraph per gang; for programs: the members "gangs" and "startingGangs".
-std::string AsText(const GangsPlan& plan);
+// For people: a paragraph per gang, of the first few unless `whole`.
+std::string AsText(const GangsPlan& plan, bool whole);
 
 }  // namespace coppice::whatif

@@ -8,6 +8,7 @@
 #include "base/yaml.h"
 #include "model/resources.h"
 #include "provider/provider_config.h"
+#include "provider/scaling_options.h"
 #include "whatif/group_discovery.h"
 
 namespace coppice::whatif {
@@ -117,24 +118,6 @@ class GroupsFile {
     out = std::make_shared<const model::Node>(std::move(made));
   }
 
-  void ReadOptions(yaml::MapReader& group, cloud::GroupScalingOptions& out) {
-    yaml::MapReader map(group.Get("options"), problems_);
-    const auto read = [&map]<class T>(const char* key, std::optional<T>& value) {
-      T read_value{};
-      if (map.Read(key, read_value)) value = read_value;
-    };
-    read("scaleDownUtilizationThreshold", out.scale_down_utilization_threshold);
-    read("scaleDownGpuUtilizationThreshold", out.scale_down_gpu_utilization_threshold);
-    read("scaleDownUnneededTime", out.scale_down_unneeded_time);
-    read("scaleDownUnreadyTime", out.scale_down_unready_time);
-    read("maxNodeProvisionTime", out.max_node_provision_time);
-    read("maxNodeStartupTime", out.max_node_startup_time);
-    read("zeroOrMaxNodeScaling", out.zero_or_max_node_scaling);
-    read("allowNonAtomicScaleUpToMax", out.allow_non_atomic_scale_up_to_max);
-    read("ignoreDaemonSetsUtilization", out.ignore_daemon_sets_utilization);
-    map.Finish();
-  }
-
   void ReadGroup(const yaml::Node& item, DiscoveredGroups& found) {
     yaml::MapReader map(item, problems_);
     DumpGroups::Group group;
@@ -176,7 +159,8 @@ class GroupsFile {
     }
     double price = 0;
     if (map.Read("price", price)) group.price_per_hour = price;
-    ReadOptions(map, group.options);
+    if (price < 0) map.Complain("price", "must not be negative");
+    provider::ReadScalingOptions(map, group.options, problems_);
     ReadTemplate(map.Get("template"), group.name, group.node_template);
     if (group.node_template) Measure(*group.node_template, group);
     if (group.machines.empty() && group.node_template == nullptr) {

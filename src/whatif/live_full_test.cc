@@ -74,10 +74,26 @@ TEST_F(LiveTest, NoMoreOfATypeIsNoMoreOfItsGroups) {
     if (node->metadata.name.starts_with("ml") && label != node->metadata.labels.end())
       type = label->second;
   }
-  if (type.empty()) GTEST_SKIP() << "the example names no types";
+  ASSERT_FALSE(type.empty()) << "the example names no types, and this tries nothing";
   const LiveAnswer answer = MUST(Ask({.forbid_types = {type}}));
   EXPECT_EQ(Target(answer.without, "ml"), 2);
   EXPECT_LE(Target(answer.with, "ml"), 1);
+}
+
+TEST_F(LiveTest, AMaximumThatIsRaisedIsReached) {
+  model::Pod pod;
+  pod.metadata.namespace_ = "default";
+  pod.spec.containers.emplace_back().resources.requests["cpu"] = MUST(model::Quantity::Parse("3"));
+  const LiveAnswer capped = MUST(Ask({.pod = pod, .pods = 6}));
+  EXPECT_EQ(Target(capped.with, "general"), 5);
+  EXPECT_FALSE(capped.with.everybody_helped());
+  const LiveAnswer raised = MUST(Ask({.pod = pod, .pods = 6, .max_sizes = {{"general", 12}}}));
+  EXPECT_GT(Target(raised.with, "general"), 5);
+  EXPECT_LE(Target(raised.with, "general"), 12);
+  EXPECT_EQ(Target(raised.without, "general"), Target(capped.without, "general"));
+  const auto json = nlohmann::json::parse(AsJson(raised));
+  EXPECT_EQ(json["groups"][0]["group"], "general");
+  EXPECT_EQ(json["groups"][0]["max"], 12);
 }
 
 TEST_F(LiveTest, WhatIsNotThereIsRefusedByName) {

@@ -5,6 +5,7 @@
 #include "autoscale/restart_memory.h"
 #include "autoscale/view.h"
 #include "base/check.h"
+#include "provision/view.h"
 
 namespace coppice::whatif {
 
@@ -19,8 +20,7 @@ ModelHost::~ModelHost() = default;
 Status ModelHost::Restart() {
   process_.reset();
   auto next = std::make_unique<Process>(parts_.seed + static_cast<uint64_t>(++starts_));
-  next->world = std::make_unique<cluster::World>(
-      parts_.node_groups ? autoscale::ViewOf(parts_.flags.options) : cluster::WorldOptions{});
+  next->world = std::make_unique<cluster::World>(View());
   next->view = std::make_unique<sim::View>(parts_.model.cluster, *next->world);
   next->executor = std::make_unique<Executor>(parts_.clock);
   if (parts_.node_groups) TRY(OpenAutoscaler(*next));
@@ -46,6 +46,14 @@ Status ModelHost::Restart() {
   turns->Start();
   process_ = std::move(next);
   return Status::Ok();
+}
+
+// As seats::ViewOf.
+cluster::WorldOptions ModelHost::View() const {
+  if (!parts_.node_groups) return {};
+  cluster::WorldOptions view = autoscale::ViewOf(parts_.flags.options);
+  if (!parts_.engines.empty()) view.marks = cluster::Together(view.marks, provision::MarksOnPods());
+  return view;
 }
 
 Status ModelHost::OpenAutoscaler(Process& next) {

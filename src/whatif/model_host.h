@@ -75,6 +75,7 @@ class ModelHost {
   };
 
   explicit ModelHost(Parts parts) : parts_(std::move(parts)) {}
+  cluster::WorldOptions View() const;
   Status OpenAutoscaler(Process& process);
 
   Parts parts_;

@@ -13,7 +13,7 @@ constexpr Duration kPassTakes = std::chrono::milliseconds(5);
 
 ModelLoop::ModelLoop(ModelHost& host, sim::Model& model, FakeClock& clock,
                      const autoscale::FlagValues& flags)
-    : host_(host), model_(model), clock_(clock), trigger_(flags) {
+    : host_(host), model_(model), clock_(clock), trigger_(flags.ForTrigger()) {
   host_.on_wake = [this] { woken_ = trigger_.Ended(clock_.Now()) || woken_; };
 }
 

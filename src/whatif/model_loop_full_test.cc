@@ -194,6 +194,48 @@ TEST_F(ModelLoopTest, TheCoolDownAfterAScaleUpEndsOnTime) {
   EXPECT_LE(*gone, minutes(12) + seconds(12));
 }
 
+TEST_F(ModelLoopTest, AnUnreadyNodeGoesWhenItsOwnTimeHasCome) {
+  Start(3, {"--scale-down-unneeded-time=3h", "--scale-down-unready-time=9m"});
+  AddPods("web", 3, 3500);
+  RunFor(minutes(20));  // beyond the limit up to which a node that is not ready may yet come up
+  const TimePoint broke = clock_.Now();
+  model_->machines.SetReady("pool-1", false);
+  model_->controllers.Scale("web", 0);
+  RunFor(minutes(30));
+  const auto gone = When("delete", broke);
+  ASSERT_TRUE(gone);
+  // Pods end in five seconds, then nine minutes, five seconds between taint and deletion.
+  EXPECT_GE(*gone, minutes(9));
+  EXPECT_LE(*gone, minutes(9) + seconds(20));
+  EXPECT_FALSE(When("delete", broke, 2)) << "the others are ready, and their time is longer";
+}
+
+TEST_F(ModelLoopTest, AYoungNodeThatIsNotReadyIsReckonedWithUntilItsBootLimitAndNoLonger) {
+  Start(1, {"--scale-down-enabled=false"});
+  AddPods("first", 1, 3500);
+  RunFor(seconds(30));
+  bool comes_up = false;
+  model_->machines.ready_after = [&](const cloud::Machine&) -> std::optional<Duration> {
+    if (!comes_up) return std::nullopt;
+    return seconds(10);
+  };
+  const TimePoint came = clock_.Now();
+  AddPods("second", 1, 3500);
+  RunFor(minutes(10));
+  const auto ordered = When("increase", came);
+  ASSERT_TRUE(ordered);
+  EXPECT_LE(*ordered, seconds(2));
+  EXPECT_FALSE(When("increase", came, 2)) << "its node is there and may come up yet";
+  comes_up = true;
+  RunFor(minutes(20));
+  const auto again = When("increase", came, 2);
+  ASSERT_TRUE(again);
+  EXPECT_GE(*again, minutes(15));
+  // From the Node on, which comes a minute after the order.
+  EXPECT_LE(*again, minutes(15) + seconds(90));
+  EXPECT_EQ(model_->Pending().size(), 0U);
+}
+
 TEST_F(ModelLoopTest, NothingToDoIsNoReasonForAPass) {
   Start(2);
   AddPods("web", 2, 3500);

@@ -1,18 +1,13 @@
 #include "whatif/model_turns.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "sim/pending.h"
 
 namespace coppice::whatif {
 namespace {
 
 constexpr Duration kTurnTakes = std::chrono::milliseconds(5);
-
-bool IsMarked(const model::Pod& pod) {
-  return std::ranges::any_of(pod.status.conditions, [](const model::PodCondition& condition) {
-    return condition.type == "PodScheduled" && condition.reason == "Unschedulable";
-  });
-}
 
 }  // namespace
 
@@ -61,7 +56,7 @@ void ModelTurns::NoticePending() {
   std::map<std::string, bool> pending;
   for (const auto* entry : world_.Unbound()) {
     const model::Pod& pod = *entry->pod;
-    const bool marked = IsMarked(pod);
+    const bool marked = sim::IsRefused(pod);
     pending[pod.metadata.uid] = marked;
     const auto known = pending_.find(pod.metadata.uid);
     if (known == pending_.end() || (marked && !known->second))

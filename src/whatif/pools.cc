@@ -5,6 +5,7 @@
 
 #include "model/node_pool_validation.h"
 #include "provision/pod_selection.h"
+#include "whatif/doubles.h"
 #include "whatif/pools_scene.h"
 #include "whatif/whatif.h"
 #include "whatif/workloads.h"
@@ -38,6 +39,7 @@ class PoolsRun {
 
   Result<PoolsPlan> Run() {
     plan_.now = what_if_.now ? *what_if_.now : NewestTime(what_if_.cluster).value_or(clock_.Now());
+    plan_.notes = std::move(what_if_.notes);
     AddWorkloads();
     TRY(TellClasses());
     std::vector<provision::PoolView> pools = TRY(OpenPools());
@@ -68,6 +70,9 @@ class PoolsRun {
     append(cluster.daemon_sets, added.daemon_sets);
     append(cluster.node_pools, what_if_.added.node_pools);
     append(cluster.node_classes, what_if_.added.node_classes);
+    // What is added takes the place of what is there: whoever gave both has been told.
+    std::vector<std::string> told;
+    DropDoubles(cluster, told);
   }
 
   // The solver looks at the nodes that are there before it buys, so every pod that is nowhere may

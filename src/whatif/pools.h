@@ -26,7 +26,8 @@ struct PoolsWhatIf {
   ClusterObjects added;  // workloads to add, not yet expanded
   provision::EngineOptions options;
   bool consolidate = false;
-  std::optional<TimePoint> now;  // unset: the newest time in the dump
+  std::optional<TimePoint> now;    // unset: the newest time in the dump
+  std::vector<std::string> notes;  // about the input, said before those about the plan
 };
 
 // A machine as it would be bought.

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "sim/pending.h"
+
 namespace coppice::whatif {
 
 using provision::PodPtr;
@@ -43,15 +45,8 @@ void TakeSingleValues(const model::NodeRequirements& requirements, model::Labels
 }  // namespace
 
 PodPtr AsWaiting(const model::Pod& pod, TimePoint now) {
-  model::Pod waiting = pod;
-  waiting.spec.node_name.clear();
+  model::Pod waiting = sim::AsRefused(pod, now);
   waiting.metadata.deletion_timestamp.reset();
-  waiting.status = {};
-  waiting.status.phase = "Pending";
-  waiting.status.conditions = {{.type = "PodScheduled",
-                                .status = "False",
-                                .last_transition_time = model::Time{now},
-                                .reason = "Unschedulable"}};
   return std::make_shared<const model::Pod>(std::move(waiting));
 }
 

@@ -9,6 +9,7 @@
 #include "report/explain.h"
 #include "report/json_out.h"
 #include "whatif/pools.h"
+#include "whatif/shortened.h"
 #include "wire/time_text.h"
 
 namespace coppice::whatif {
@@ -17,19 +18,13 @@ namespace {
 using provision::PodPtr;
 using report::JsonOut;
 
-constexpr size_t kPodsShown = 3;
-constexpr size_t kStayingShown = 20;
-
-std::string Counted(size_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
-}
+constexpr size_t kPodsShown = 3;    // of one machine
+constexpr size_t kLinesShown = 20;  // of a section
 
 std::string PodsInWords(const std::vector<PodPtr>& pods, bool whole) {
+  const Shortened shown(pods.size(), kPodsShown, whole);
   std::vector<std::string> names;
-  for (const PodPtr& pod : pods) {
-    if (!whole && names.size() == kPodsShown) break;
-    names.push_back(report::NameOf(*pod));
-  }
+  for (size_t i = 0; i < shown.shown(); ++i) names.push_back(report::NameOf(*pods[i]));
   std::string text = Join(names, ", ");
   if (names.size() < pods.size()) text += fmt::format(" and {} more", pods.size() - names.size());
   return text;
@@ -38,47 +33,66 @@ std::string PodsInWords(const std::vector<PodPtr>& pods, bool whole) {
 std::string MachineInWords(const WouldBuy& machine) {
   return fmt::format("{} in {}, {}, {:.4f} an hour ({} would do), pool {}", machine.type,
                      machine.zone, machine.capacity_type, machine.price,
-                     Counted(machine.type_count, "type"), machine.pool);
+                     Count(machine.type_count, "type"), machine.pool);
 }
 
 void TellBought(const PoolsPlan& plan, bool whole, std::string& out) {
-  for (const PoolsPlan::Placed& placed : plan.placed) {
-    out += fmt::format("  = {} takes {}: {}\n", placed.node, Counted(placed.pods.size(), "pod"),
+  const Shortened there(plan.placed.size(), kLinesShown, whole);
+  for (size_t i = 0; i < there.shown(); ++i) {
+    const PoolsPlan::Placed& placed = plan.placed[i];
+    out += fmt::format("  = {} takes {}: {}\n", placed.node, Count(placed.pods.size(), "pod"),
                        PodsInWords(placed.pods, whole));
   }
-  for (const WouldBuy& machine : plan.bought) {
+  out += there.Rest("  = ", "node");
+  const Shortened bought(plan.bought.size(), kLinesShown, whole);
+  for (size_t i = 0; i < bought.shown(); ++i) {
+    const WouldBuy& machine = plan.bought[i];
     out += fmt::format("  + {}: {}\n      for {}: {}\n", machine.node, MachineInWords(machine),
-                       Counted(machine.pods.size(), "pod"), PodsInWords(machine.pods, whole));
+                       Count(machine.pods.size(), "pod"), PodsInWords(machine.pods, whole));
   }
+  out += bought.Rest("  + ", "machine");
   if (plan.placed.empty() && plan.bought.empty()) out += "  nothing to buy\n";
+}
+
+void TellRefused(const PoolsPlan& plan, bool whole, std::string& out) {
+  if (plan.refused.empty()) return;
+  out += fmt::format("\n{} that nothing helps\n", Count(plan.refused.size(), "pod"));
+  const Shortened refused(plan.refused.size(), kLinesShown, whole);
+  for (size_t i = 0; i < refused.shown(); ++i)
+    out += "  ! " + report::NameOf(*plan.refused[i].pod) + ": " + plan.refused[i].text + "\n";
+  out += refused.Rest("  ! ", "pod");
+}
+
+void TellMove(const PoolsPlan::Move& move, size_t number, bool whole, std::string& out) {
+  out += fmt::format("  {}. {}: saves {:.4f} an hour\n", number, move.reason, move.savings);
+  const Shortened gone(move.gone.size(), kLinesShown, whole);
+  for (size_t i = 0; i < gone.shown(); ++i) {
+    const PoolsPlan::Gone& one = move.gone[i];
+    out += fmt::format("     - {} ({}, {:.4f} an hour, pool {}), {} move\n", one.node,
+                       one.type.empty() ? "of a type that is not sold any more" : one.type,
+                       one.price, one.pool, Count(one.pods, "pod"));
+  }
+  out += gone.Rest("     - ", "machine");
+  const Shortened bought(move.bought.size(), kLinesShown, whole);
+  for (size_t i = 0; i < bought.shown(); ++i)
+    out += fmt::format("     + {}: {}\n", move.bought[i].node, MachineInWords(move.bought[i]));
+  out += bought.Rest("     + ", "machine");
 }
 
 void TellMoves(const PoolsPlan& plan, bool whole, std::string& out) {
   out += "\nConsolidation, as if consolidateAfter were over\n";
-  size_t number = 0;
-  for (const PoolsPlan::Move& move : plan.moves) {
-    out += fmt::format("  {}. {}: saves {:.4f} an hour\n", ++number, move.reason, move.savings);
-    for (const PoolsPlan::Gone& gone : move.gone) {
-      out += fmt::format("     - {} ({}, {:.4f} an hour, pool {}), {} move\n", gone.node,
-                         gone.type.empty() ? "of a type that is not sold any more" : gone.type,
-                         gone.price, gone.pool, Counted(gone.pods, "pod"));
-    }
-    for (const WouldBuy& machine : move.bought)
-      out += fmt::format("     + {}: {}\n", machine.node, MachineInWords(machine));
-  }
+  const Shortened moves(plan.moves.size(), kLinesShown, whole);
+  for (size_t i = 0; i < moves.shown(); ++i) TellMove(plan.moves[i], i + 1, whole, out);
+  out += moves.Rest("  ", "move");
   if (plan.moves.empty()) out += "  nothing would go\n";
   if (!plan.settled) out += "  ... and more: the rest was not looked at\n";
   out += fmt::format("  {:.4f} an hour before, {:.4f} after\n", plan.cost_bought, plan.cost_after);
   if (plan.staying.empty()) return;
   out += "\nWhat stays, and why\n";
-  size_t shown = 0;
-  for (const PoolsPlan::Staying& staying : plan.staying) {
-    if (!whole && shown++ == kStayingShown) {
-      out += fmt::format("  ... and {} more (--whole)\n", plan.staying.size() - kStayingShown);
-      break;
-    }
-    out += "  " + staying.node + ": " + staying.text + "\n";
-  }
+  const Shortened staying(plan.staying.size(), kLinesShown, whole);
+  for (size_t i = 0; i < staying.shown(); ++i)
+    out += "  " + plan.staying[i].node + ": " + plan.staying[i].text + "\n";
+  out += staying.Rest("  ", "line");
 }
 
 void WritePods(JsonOut& out, const std::vector<PodPtr>& pods) {
@@ -129,19 +143,15 @@ void WriteTexts(JsonOut& out, std::string_view key, const std::vector<std::strin
 
 std::string AsText(const PoolsPlan& plan, bool whole) {
   std::string out = fmt::format(
-      "Cluster  {}, {}, {} pending{}, as of {}\nPools    {}\n", Counted(plan.nodes, "node"),
-      Counted(plan.pods, "pod"), plan.pending,
+      "Cluster  {}, {}, {} pending{}, as of {}\nPools    {}\n", Count(plan.nodes, "node"),
+      Count(plan.pods, "pod"), plan.pending,
       plan.added > 0 ? fmt::format(" ({} of them added)", plan.added) : "",
       wire::FormatRfc3339(plan.now), plan.pools.empty() ? "none" : Join(plan.pools, ", "));
   for (const std::string& problem : plan.problems) out += "Problem  " + problem + "\n";
   for (const std::string& note : plan.notes) out += "Note     " + note + "\n";
   out += "\nFor the pods that wait\n";
   TellBought(plan, whole, out);
-  if (!plan.refused.empty()) {
-    out += fmt::format("\n{} that nothing helps\n", Counted(plan.refused.size(), "pod"));
-    for (const PoolsPlan::Refused& refused : plan.refused)
-      out += "  ! " + report::NameOf(*refused.pod) + ": " + refused.text + "\n";
-  }
+  TellRefused(plan, whole, out);
   out += fmt::format("\nCost     {:.4f} an hour now, {:.4f} with what is bought\n",
                      plan.cost_before, plan.cost_bought);
   if (plan.consolidated) TellMoves(plan, whole, out);

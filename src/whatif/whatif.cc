@@ -8,6 +8,7 @@
 #include "base/fake_clock.h"
 #include "base/strings.h"
 #include "fit/scheduler_config.h"
+#include "sim/pending.h"
 #include "whatif/removal.h"
 #include "whatif/whatif_cluster.h"
 #include "whatif/workloads.h"
@@ -151,10 +152,7 @@ void Simulation::CountPods() {
   for (const cluster::World::PodEntry* entry : world_.Unbound()) {
     const model::Pod& pod = *entry->pod;
     if (entry->index == cluster::kNone || pod.metadata.deletion_timestamp) continue;
-    const bool said = std::ranges::any_of(pod.status.conditions, [](const auto& condition) {
-      return condition.type == "PodScheduled" && condition.reason == "Unschedulable";
-    });
-    ++(said ? plan_.pending : plan_.unscheduled);
+    ++(sim::IsRefused(pod) ? plan_.pending : plan_.unscheduled);
   }
   plan_.groups_before = groups_.groups();
 }

@@ -4,7 +4,7 @@
 
 #include "cluster/node_change.h"
 #include "model/pod_kinds.h"
-#include "model/resources.h"
+#include "sim/pending.h"
 
 namespace coppice::whatif {
 
@@ -13,11 +13,6 @@ namespace {
 template <class T>
 void LoadAll(const Listed<T>& objects, cluster::World& world) {
   for (const auto& object : objects) world.Upsert(object);
-}
-
-bool WaitsForANode(const model::Pod& pod) {
-  return pod.spec.node_name.empty() && pod.spec.scheduling_gates.empty() &&
-         !pod.metadata.deletion_timestamp;
 }
 
 }  // namespace
@@ -42,20 +37,10 @@ void WhatIfCluster::Load(const ClusterObjects& objects) {
   LoadAll(objects.priority_classes, world_);
   LoadAll(objects.pod_groups, world_);
   LoadAll(objects.queues, world_);
+  LoadAll(objects.hyper_nodes, world_);
   LoadAll(objects.quotas, world_);
   for (const auto& node : objects.nodes) world_.UpsertNode(node);
   world_.UpsertPods(objects.pods);
-}
-
-model::Pod WhatIfCluster::Pending(model::Pod pod, TimePoint now) {
-  pod.spec.node_name.clear();
-  pod.status = {};
-  pod.status.phase = "Pending";
-  pod.status.conditions = {{.type = "PodScheduled",
-                            .status = "False",
-                            .last_transition_time = model::Time{now},
-                            .reason = "Unschedulable"}};
-  return pod;
 }
 
 void WhatIfCluster::Displace(const cluster::PodPtr& pod) {
@@ -64,7 +49,7 @@ void WhatIfCluster::Displace(const cluster::PodPtr& pod) {
                           pod->status.phase != "Succeeded" && pod->status.phase != "Failed" &&
                           !pod->metadata.deletion_timestamp;
   if (!comes_back) return;
-  model::Pod successor = Pending(*pod, clock_.Now());
+  model::Pod successor = sim::AsRefused(*pod, clock_.Now());
   successor.metadata.creation_timestamp = model::Time{clock_.Now()};
   world_.UpsertPod(std::make_shared<const model::Pod>(std::move(successor)));
 }
@@ -122,22 +107,17 @@ std::vector<std::string> WhatIfCluster::Settle(const autoscale::Templates& templ
 }
 
 void WhatIfCluster::Schedule() {
-  std::vector<const cluster::World::PodEntry*> waiting;
-  for (const cluster::World::PodEntry* entry : world_.Unbound()) {
-    if (entry->index != cluster::kNone && WaitsForANode(*entry->pod) &&
-        !placed_by_others_.contains(entry->pod->spec.scheduler_name))
-      waiting.push_back(entry);
-  }
-  std::ranges::stable_sort(waiting, std::greater<>(),
-                           [](const auto* entry) { return model::PriorityOf(*entry->pod); });
+  const std::vector<sim::Waiting> waiting = sim::WaitingPods(world_, [this](const model::Pod& pod) {
+    return !placed_by_others_.contains(pod.spec.scheduler_name);
+  });
   std::vector<cluster::PodPtr> bound;
   {
     const auto fork = world_.snapshot().Fork();  // the world itself places them, below
-    for (const cluster::World::PodEntry* entry : waiting) {
-      const cluster::NodeIndex node = search_.Find(entry->index);
+    for (const auto& [pod, index] : waiting) {
+      const cluster::NodeIndex node = search_.Find(index);
       if (node == cluster::kNone) continue;
-      world_.snapshot().Place(entry->index, node);
-      model::Pod placed = *entry->pod;
+      world_.snapshot().Place(index, node);
+      model::Pod placed = *pod;
       placed.spec.node_name = world_.snapshot().node(node).name;
       placed.status = {};
       placed.status.phase = "Running";

@@ -30,9 +30,6 @@ class WhatIfCluster final : public cluster::Writer {
   // Everything that decisions read, into the world.
   void Load(const ClusterObjects& objects);
 
-  // A pod that nothing has a place for yet, as the scheduler marks it.
-  static model::Pod Pending(model::Pod pod, TimePoint now);
-
   // Machines that were ordered come up, as `templates` has them, and those that were deleted go,
   // with what is left on them. Names of the new nodes.
   std::vector<std::string> Settle(const autoscale::Templates& templates);

@@ -5,6 +5,7 @@
 #include "base/go_duration.h"
 #include "base/strings.h"
 #include "report/explain.h"
+#include "whatif/shortened.h"
 #include "whatif/whatif_output.h"
 #include "wire/time_text.h"
 
@@ -19,11 +20,9 @@ constexpr size_t kNodesShown = 20;  // that stay for the same reason
 constexpr size_t kGroupsShown = 8;
 constexpr size_t kKindsShown = 20;      // of pods that nothing helps
 constexpr size_t kMovesShown = 5;       // of one node
+constexpr size_t kRoundsShown = 8;      // of one pass that bought more than once
+constexpr size_t kStepsShown = 20;      // of a plan
 constexpr size_t kSentenceShown = 400;  // of what an expander said
-
-std::string Count(size_t n, std::string_view noun) {
-  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
-}
 
 // Rows in columns as wide as their widest cell.
 class Table {
@@ -54,22 +53,6 @@ class Table {
 std::string After(Duration duration) {
   return "+" + FormatGoDuration(std::chrono::duration_cast<std::chrono::seconds>(duration));
 }
-
-// How many of `all` are shown, and what is said of the rest.
-class Shortened {
- public:
-  Shortened(size_t all, size_t most, bool whole)
-      : shown_(whole ? all : std::min(all, most)), left_(all - shown_) {}
-  size_t shown() const { return shown_; }
-  std::string Rest(std::string_view indent, std::string_view noun) const {
-    if (left_ == 0) return "";
-    return std::string(indent) + "and " + Count(left_, noun) + " more (--whole shows all)\n";
-  }
-
- private:
-  size_t shown_;
-  size_t left_;
-};
 
 // A sentence about many groups, cut where a part of it ends.
 std::string Shorter(std::string text, bool whole) {
@@ -178,13 +161,19 @@ void Decision(const report::ScaleUp& up, bool whole, std::string& out) {
 }
 
 void Purchases(const WhatIfStep& step, bool whole, std::string& out) {
-  for (const report::GroupResize& resize : step.bought) {
+  const Shortened groups(step.bought.size(), kNodesShown, whole);
+  for (size_t i = 0; i < groups.shown(); ++i) {
+    const report::GroupResize& resize = step.bought[i];
     out += "  " + After(step.after) + "  buy " +
            Count(static_cast<size_t>(resize.to - resize.from), "node") + " in " + resize.group +
            " (" + std::to_string(resize.from) + " -> " + std::to_string(resize.to) + ", max " +
            std::to_string(resize.max) + ")\n";
   }
-  for (const report::ScaleUp& round : step.report->earlier_rounds) Decision(round, whole, out);
+  out += groups.Rest("  " + After(step.after) + "  ", "group");
+  const auto& earlier = step.report->earlier_rounds;
+  const Shortened rounds(earlier.size(), kRoundsShown, whole);
+  for (size_t i = 0; i < rounds.shown(); ++i) Decision(earlier[i], whole, out);
+  out += rounds.Rest("      ", "decision");
   Decision(step.report->scale_up, whole, out);
 }
 
@@ -219,15 +208,13 @@ void ShowUnhelped(const report::ScaleUp& up, const std::vector<Unhelped>& kinds,
     out += "  " + report::Names(kind.pods, whole ? kind.pods.size() : 3) + "\n";
     const auto reasons = report::ReasonsByGroup(kind);
     Table table;
-    for (size_t i = 0; i < reasons.size() && (whole || i < kGroupsShown); ++i)
-      table.Row({reasons[i].group, reasons[i].text});
-    out += table.ToString("    ");
+    const Shortened groups(reasons.size(), kGroupsShown, whole);
+    for (size_t i = 0; i < groups.shown(); ++i) table.Row({reasons[i].group, reasons[i].text});
+    out += table.ToString("    ") + groups.Rest("    ", "group");
     if (reasons.empty()) {
       const std::string said = report::ReasonCounts(up.result, kind, up.considered_groups);
       if (!said.empty()) out += "    " + said + "\n";
     }
-    if (!whole && reasons.size() > kGroupsShown)
-      out += "    and " + std::to_string(reasons.size() - kGroupsShown) + " more groups\n";
     if (kind.misses.empty()) {
       out += "    no single change that is known would help\n";
     }
@@ -271,18 +258,19 @@ std::string AsText(const WhatIfPlan& plan, bool whole) {
   if (!plan.fitting.empty()) {
     out += "\nPods that need nothing new\n";
     Table table;
-    for (size_t i = 0; i < plan.fitting.size() && (whole || i < kNodesShown); ++i)
+    const Shortened pods(plan.fitting.size(), kNodesShown, whole);
+    for (size_t i = 0; i < pods.shown(); ++i)
       table.Row({report::NameOf(*plan.fitting[i].pod), "fits " + plan.fitting[i].node});
-    out += table.ToString("  ");
-    if (!whole && plan.fitting.size() > kNodesShown)
-      out += "  and " + std::to_string(plan.fitting.size() - kNodesShown) + " more\n";
+    out += table.ToString("  ") + pods.Rest("  ", "pod");
   }
-  if (plan.gangs) out += "\nGangs\n" + AsText(*plan.gangs);
+  if (plan.gangs) out += "\nGangs\n" + AsText(*plan.gangs, whole);
   out += "\nPlan\n";
-  for (const WhatIfStep& step : plan.steps) {
-    Purchases(step, whole, out);
-    Deletions(step, whole, out);
+  const Shortened steps(plan.steps.size(), kStepsShown, whole);
+  for (size_t i = 0; i < steps.shown(); ++i) {
+    Purchases(plan.steps[i], whole, out);
+    Deletions(plan.steps[i], whole, out);
   }
+  out += steps.Rest("  ", "step");
   if (plan.steps.empty()) out += "  nothing to buy, nothing to remove\n";
   out += "  (" + std::to_string(plan.passes) + (plan.passes == 1 ? " pass" : " passes") + " over " +
          FormatGoDuration(std::chrono::duration_cast<std::chrono::seconds>(plan.took)) +

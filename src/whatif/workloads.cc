@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "whatif/whatif_cluster.h"
+#include "sim/pending.h"
 
 namespace coppice::whatif {
 
@@ -63,7 +63,7 @@ class Expansion {
       pod.metadata.creation_timestamp = model::Time{now_ - std::chrono::minutes(1)};
     if (!pod.spec.priority) pod.spec.priority = PriorityOf(pod.spec.priority_class_name);
     if (pod.spec.node_name.empty()) {
-      pod = WhatIfCluster::Pending(std::move(pod), now_);
+      pod = sim::AsRefused(std::move(pod), now_);
     } else if (pod.status.phase.empty()) {
       pod.status.phase = "Running";
     }

@@ -131,7 +131,7 @@ Status Stage::Do(const Line& line) {
     auto parsed = TRY(autoscale::ParseFlags(flags_));
     scan_ = parsed.options.scan_interval;
     model_->agenda.RunDue();
-    numbers_ = std::make_unique<autoscale::AutoscalerMetrics>(metrics_, parsed);
+    numbers_ = std::make_unique<autoscale::AutoscalerMetrics>(metrics_, parsed.ForMetrics());
     host_ = TRY(whatif::ModelHost::Create({.model = *model_,
                                            .clock = clock_,
                                            .plugins = plugins_,

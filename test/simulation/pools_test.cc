@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -43,6 +44,10 @@ constexpr int64_t kNodesLimit = 60;
 constexpr int64_t kBudget = 2;  // nodes of a pool at a time
 // A machine that is nobody's is ended after the grace and some refreshes.
 constexpr auto kLeakGrace = minutes(10) + minutes(10);
+// A claim whose machine is gone, or never came, is given up after a quarter of an hour.
+constexpr auto kEmptyClaimGrace = minutes(15) + minutes(10);
+// A process that was down, or a view that was stale, could not look.
+constexpr auto kBlind = minutes(15);
 
 class PoolsLife {
  public:
@@ -102,7 +107,10 @@ class PoolsLife {
   bool Play(Duration time) {
     const TimePoint end = clock_.Now() + time;
     while (clock_.Now() < end && broken_.empty()) {
-      if (std::exchange(restart_, false)) CHECK(host_->Restart().ok());
+      if (std::exchange(restart_, false)) {
+        CHECK(host_->Restart().ok());
+        Restarted();
+      }
       host_->AdvanceTo(std::min(end, clock_.Now() + seconds(30)), [this] { return restart_; });
       Check();
     }
@@ -131,6 +139,11 @@ class PoolsLife {
   const std::map<std::string, size_t>& busy() const { return busy_; }
   size_t faults() const { return faults_->count(); }
   size_t joined() const { return model_->machines.joined(); }
+  // That there was something to keep to: pods that must not be disturbed, machines that went by our
+  // hand, a limit that was near.
+  size_t guarded() const { return guarded_; }
+  size_t gone() const { return gone_; }
+  int64_t most_spot() const { return most_spot_; }
 
  private:
   void Note(std::string line) {
@@ -179,15 +192,15 @@ class PoolsLife {
     model_->agenda.In(hours(48), [this] { PutClass(); });
   }
 
-  // The API server would have refused; so an eviction that got here was allowed. What is left to
-  // check is that nobody is evicted from a node that says no.
+  // The API server would have refused one against a budget; so an eviction that got here was allowed.
+  // What is left to check is that nobody is evicted who says no.
   void Evicted(const model::Pod& pod) {
+    if (IsGuarded(pod))
+      Break("a pod that is not to be disturbed was evicted: " + pod.metadata.name);
+  }
+  static bool IsGuarded(const model::Pod& pod) {
     const std::string* mark = pod.metadata.annotations.Find("karpenter.sh/do-not-disrupt");
-    if (mark != nullptr && *mark == "true") {
-      const sim::NodePtr node = model_->cluster.objects().FindNode(pod.spec.node_name);
-      if (node != nullptr && sim::IsReady(*node))
-        Break("a pod that is not to be disturbed was evicted: " + pod.metadata.name);
-    }
+    return mark != nullptr && *mark == "true";
   }
 
   // By our hand, and not because the cloud took it back: nobody may still be working there.
@@ -219,14 +232,41 @@ class PoolsLife {
     CheckBudgets(pass);
   }
 
-  // By our hand: what commands that are under way take together, per pool and reason.
+  using ClaimPtr = std::shared_ptr<const model::NodeClaim>;
+  void ForEachClaim(const std::function<void(const model::NodeClaim&)>& look) const {
+    model_->cluster.objects().objects<model::NodeClaim>().ForEach(
+        [&](const ClaimPtr& claim) { look(*claim); });
+  }
+  static std::string PoolOf(const model::NodeClaim& claim) {
+    const std::string* pool = claim.metadata.labels.Find(model::kNodePoolLabel);
+    return pool == nullptr ? "" : *pool;
+  }
+
+  // By our hand: machines in commands that are under way, and those that such a command has deleted
+  // and that still drain. From when the cloud was told to end it a machine counts no longer.
   void CheckBudgets(const report::ProvisionReport& pass) {
-    std::map<std::string, int64_t> leaving;
+    std::set<std::string> in_command;  // nodes
     for (const report::DisruptionCommand& command : pass.commands) {
-      if (command.stage != "Deleting" && command.stage != "Launching") continue;
-      for (size_t i = 0; i < command.nodes.size(); ++i)
-        ++leaving[i < command.pools.size() ? command.pools[i] : command.pools.front()];
+      if (command.stage == "RolledBack" && taken_back_.emplace(command.id, command.since).second)
+        may_exceed_.insert(command.pools.begin(), command.pools.end());
+      if (command.stage == "Deleting" || command.stage == "Launching")
+        in_command.insert(command.nodes.begin(), command.nodes.end());
     }
+    std::map<std::string, int64_t> leaving;
+    std::set<std::string> going;
+    ForEachClaim([&](const model::NodeClaim& claim) {
+      const std::string& name = claim.metadata.name;
+      const bool now =
+          !claim.status.node_name.empty() && in_command.contains(claim.status.node_name);
+      if (!now && !(going_.contains(name) && claim.metadata.deletion_timestamp)) return;
+      if (!going_.contains(name)) ++gone_;
+      going.insert(name);
+      // Neither does one whose Node is gone, as that of a machine that was taken back.
+      const bool stands = model_->cluster.objects().FindNode(claim.status.node_name) != nullptr;
+      if (stands && !model::IsTrue(claim.status.conditions, model::karpenter::kInstanceTerminating))
+        ++leaving[PoolOf(claim)];
+    });
+    going_ = std::move(going);
     for (const auto& [pool, count] : leaving) {
       if (count > kBudget)
         Break(fmt::format("{} machines of pool {} go at once, its budget is {}", count, pool,
@@ -234,16 +274,30 @@ class PoolsLife {
     }
   }
 
+  // What the process before had begun and not carried out is taken back.
+  void Restarted() {
+    std::set<std::string> going;
+    ForEachClaim([&](const model::NodeClaim& claim) {
+      if (claim.metadata.deletion_timestamp && going_.contains(claim.metadata.name))
+        going.insert(claim.metadata.name);
+      may_exceed_.insert(PoolOf(claim));
+    });
+    going_ = std::move(going);
+  }
+
   void Check() {
     CheckMachines();
+    CheckClaims();
     CheckLimits();
+    for (const auto* entry : model_->cluster.objects().Pods()) {
+      if (IsGuarded(*entry->pod) && !entry->pod->spec.node_name.empty()) ++guarded_;
+    }
   }
 
   // No machine without a claim for longer than the grace.
   void CheckMachines() {
-    const auto& claims = model_->cluster.objects().objects<model::NodeClaim>();
     std::set<std::string> ids;
-    claims.ForEach([&](const auto& claim) { ids.insert(claim->status.provider_id); });
+    ForEachClaim([&](const model::NodeClaim& claim) { ids.insert(claim.status.provider_id); });
     std::map<std::string, TimePoint> nobodys;
     std::map<std::string, int> by_claim;
     for (const cloud::Machine& machine : model_->cloud.Truth()) {
@@ -255,34 +309,54 @@ class PoolsLife {
       const auto since = nobodys_.find(machine.id);
       nobodys[machine.id] = since == nobodys_.end() ? clock_.Now() : since->second;
       const Duration alone = clock_.Now() - nobodys[machine.id];
-      // A process that was down, or a view that was stale, could not look.
-      if (alone > kLeakGrace + minutes(15))
+      if (alone > kLeakGrace + kBlind)
         Break(fmt::format("machine {} is nobody's for {} minutes", machine.name,
                           std::chrono::duration_cast<minutes>(alone).count()));
     }
     nobodys_ = std::move(nobodys);
   }
 
+  // No claim without a machine for longer than its grace.
+  void CheckClaims() {
+    std::set<std::string> machines;
+    for (const cloud::Machine& machine : model_->cloud.Truth()) machines.insert(machine.id);
+    std::map<std::string, TimePoint> empty;
+    ForEachClaim([&](const model::NodeClaim& claim) {
+      if (machines.contains(claim.status.provider_id)) return;
+      const auto since = empty_.find(claim.metadata.uid);
+      const TimePoint from = since == empty_.end() ? clock_.Now() : since->second;
+      empty[claim.metadata.uid] = from;
+      if (clock_.Now() - from > kEmptyClaimGrace + kBlind)
+        Break(fmt::format("claim {} has no machine for {} minutes", claim.metadata.name,
+                          std::chrono::duration_cast<minutes>(clock_.Now() - from).count()));
+    });
+    empty_ = std::move(empty);
+  }
+
+  // Exactly. A machine that goes by our hand makes room before it is gone; if that is taken back it
+  // may be one too many, until there is room again.
   void CheckLimits() {
-    int64_t spot_millis = 0;
-    int64_t steady = 0;
-    model_->cluster.objects().objects<model::NodeClaim>().ForEach([&](const auto& claim) {
-      if (claim->metadata.deletion_timestamp) return;
-      const std::string* pool = claim->metadata.labels.Find(model::kNodePoolLabel);
-      if (pool == nullptr) return;
-      if (*pool == "spot") {
-        if (const auto cpu = claim->status.capacity.find("cpu");
-            cpu != claim->status.capacity.end())
-          spot_millis += cpu->second.MilliValue();
-      } else {
-        ++steady;
+    std::map<std::string, int64_t> used;  // millicores of spot, nodes of the other
+    ForEachClaim([&](const model::NodeClaim& claim) {
+      if (claim.metadata.deletion_timestamp || going_.contains(claim.metadata.name)) return;
+      const std::string pool = PoolOf(claim);
+      if (pool == "steady") {
+        ++used[pool];
+      } else if (const auto cpu = claim.status.capacity.find("cpu");
+                 cpu != claim.status.capacity.end()) {
+        used[pool] += cpu->second.MilliValue();
       }
     });
-    // Drift replaces before it deletes: its machines come on top for a while.
-    if (spot_millis > (kCpuLimit + kBudget * 16) * 1000)
-      Break(fmt::format("{} millicores in a pool of {} cores", spot_millis, kCpuLimit));
-    if (steady > kNodesLimit + kBudget)
-      Break(fmt::format("{} machines in a pool of {}", steady, kNodesLimit));
+    const std::map<std::string, int64_t> limits = {{"spot", kCpuLimit * 1000},
+                                                   {"steady", kNodesLimit}};
+    for (const auto& [pool, limit] : limits) {
+      if (used[pool] <= limit) {
+        may_exceed_.erase(pool);
+      } else if (!may_exceed_.contains(pool)) {
+        Break(fmt::format("pool {} has {} of at most {}", pool, used[pool], limit));
+      }
+    }
+    most_spot_ = std::max(most_spot_, used["spot"]);
   }
 
   std::vector<std::string> Ill() const {
@@ -322,6 +396,13 @@ class PoolsLife {
   std::deque<std::string> told_;
   std::vector<std::string> broken_;
   std::map<std::string, TimePoint> nobodys_;  // machines without a claim, since when
+  std::map<std::string, TimePoint> empty_;    // claims without a machine, by uid, since when
+  std::set<std::string> going_;               // claims that go by our hand
+  std::set<std::pair<std::string, TimePoint>> taken_back_;  // commands
+  std::set<std::string> may_exceed_;                        // pools
+  size_t guarded_ = 0;
+  size_t gone_ = 0;
+  int64_t most_spot_ = 0;
   std::unique_ptr<sim::Model> model_;
   std::unique_ptr<whatif::PoolsAccount> account_;
   std::unique_ptr<whatif::ModelHost> host_;
@@ -347,8 +428,13 @@ TEST(PoolsSimulationTest, DaysWithFaultsBreakNothingAndHeal) {
     ASSERT_FALSE(testing::Test::HasFailure());
     ASSERT_EQ(life.Story().find("BROKEN"), std::string::npos) << life.Story();
     EXPECT_GT(life.faults(), 0u);
-    fmt::print("seed {}: {} passes, {} faults, {} machines joined\n", seed, life.passes(),
-               life.faults(), life.joined());
+    EXPECT_GT(life.guarded(), 0u) << "nobody asked not to be disturbed";
+    EXPECT_GT(life.gone(), 0u) << "no machine went by our hand";
+    fmt::print(
+        "seed {}: {} passes, {} faults, {} machines joined, {} taken away, at most {} of {} "
+        "millicores\n",
+        seed, life.passes(), life.faults(), life.joined(), life.gone(), life.most_spot(),
+        kCpuLimit * 1000);
     for (const auto& [stage, passes] : life.busy()) fmt::print("  {}: {} passes\n", stage, passes);
   }
 }

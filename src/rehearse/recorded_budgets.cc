@@ -1,4 +1,4 @@
-#include "rehearse/budgets.h"
+#include "rehearse/recorded_budgets.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace coppice::rehearse {
 
-Budgets::Budgets(sim::Model& model, const Demand& demand)
+RecordedBudgets::RecordedBudgets(sim::Model& model, const Demand& demand)
     : model_(model), of_shape_(demand.shapes.size()) {
   for (const model::PodDisruptionBudget& recorded : demand.budgets) {
     if (!recorded.spec.selector) continue;  // selects nothing
@@ -26,7 +26,7 @@ Budgets::Budgets(sim::Model& model, const Demand& demand)
   Publish();
 }
 
-void Budgets::Count(uint32_t shape, int wanted, int running) {
+void RecordedBudgets::Count(uint32_t shape, int wanted, int running) {
   for (const uint32_t number : of_shape_[shape]) {
     Budget& budget = budgets_[number];
     budget.wanted += wanted;
@@ -35,7 +35,7 @@ void Budgets::Count(uint32_t shape, int wanted, int running) {
   }
 }
 
-bool Budgets::Publish() {
+bool RecordedBudgets::Publish() {
   bool any = false;
   for (Budget& budget : budgets_) {
     if (!std::exchange(budget.changed, false)) continue;

@@ -1,4 +1,4 @@
-// Budgets: the recorded PodDisruptionBudgets on a model cluster: how many pods of each may be disturbed
+// RecordedBudgets: the PodDisruptionBudgets on a model cluster: how many pods of each may be disturbed
 // right now, as the disruption controller works it out. Pods of one shape have the same labels, so that a
 // budget is a matter of counting shapes.
 //
@@ -14,10 +14,10 @@
 
 namespace coppice::rehearse {
 
-class Budgets {
+class RecordedBudgets {
  public:
   // Publishes them; `model` and `demand` outlive it.
-  Budgets(sim::Model& model, const Demand& demand);
+  RecordedBudgets(sim::Model& model, const Demand& demand);
 
   // A pod of the shape is wanted from now on, or no more; runs, or does so no more.
   void Wanted(uint32_t shape, int more) { Count(shape, more, 0); }
