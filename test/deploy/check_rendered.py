@@ -45,6 +45,21 @@ def provider():
     expect(not rendered_token, "a token Secret is made although an existing one was named")
 
 
+def dashboard():
+    command = container()["command"]
+    for argument in ("--web-address=0.0.0.0:9000", "--web-token-file=/etc/coppice-dashboard/token/word",
+                     "--web-tls-cert-file=/etc/coppice-dashboard/tls/tls.crt", "--web-client-ca-file=/etc/coppice-dashboard/tls/ca.crt",
+                     "--web-host=a.example,b.example"):
+        expect(argument in command, f"{argument} is not passed")
+    expect({"name": "dashboard", "containerPort": 9000} in container()["ports"], "the dashboard's port is no port of the container")
+    mounts = {m["name"]: m["mountPath"] for m in container()["volumeMounts"]}
+    volumes = {v["name"]: v["secret"]["secretName"] for v in by_kind["Deployment"][0]["spec"]["template"]["spec"]["volumes"]}
+    expect(volumes.get("dashboard-token") == "board" and mounts.get("dashboard-token") == "/etc/coppice-dashboard/token", "the token is not mounted")
+    expect(volumes.get("dashboard-tls") == "board-tls" and "dashboard-tls" in mounts, "the certificate is not mounted")
+    expect([p["name"] for p in by_kind["Service"][0]["spec"]["ports"]] == ["http", "dashboard"], "the Service has no port for the dashboard")
+    expect([i["ports"][0]["port"] for i in by_kind["NetworkPolicy"][0]["spec"]["ingress"]] == ["http", "dashboard"], "the NetworkPolicy lets nobody in")
+
+
 def autoscaler():
     for kind in ("Deployment", "Service", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
                  "PodDisruptionBudget", "ServiceMonitor", "ConfigMap", "NetworkPolicy"):
@@ -104,7 +119,26 @@ def pools():
     expect(any(n == "infra" and r.endswith("-user-data-boot") for n, r in bound), "the user data's Role is not bound")
 
 
-{"coppice-provider": provider, "coppice": autoscaler, "coppice-pools": pools}[chart]()
+def batch():
+    expect("--batch" in container()["command"], "--batch is not passed")
+    may = {}
+    for rule in (r for role in by_kind["ClusterRole"] for r in role["rules"]):
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                may.setdefault((group, resource), set()).update(rule["verbs"])
+    # Machines are bought for gangs, whose pods Volcano's controllers make late.
+    expect(may.get(("batch.volcano.sh", "jobs")) == {"get", "list", "watch"}, "templates of Volcano Jobs cannot be read, or more")
+    expect("create" in may.get(("", "pods/binding"), ()), "nothing can be bound")
+    expect("create" not in may.get(("", "pods"), ()), "pods can be made without our controllers")
+
+
+{
+    "coppice-provider": provider,
+    "coppice": autoscaler,
+    "coppice-pools": pools,
+    "coppice-dashboard": dashboard,
+    "coppice-batch": batch,
+}[chart]()
 for problem in problems:
     print(f"{chart}: {problem}", file=sys.stderr)
 print(f"{chart}: {len(objects)} objects rendered, {len(problems)} problems")

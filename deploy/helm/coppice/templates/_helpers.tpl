@@ -35,6 +35,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{/* Whether the dashboard can be reached from outside the pod, and at which port: "" if not. */}}
+{{- define "coppice.dashboardPort" -}}
+{{- $address := .Values.dashboard.address -}}
+{{- if and $address (ne $address "none") (not (regexMatch "^(127\\.[0-9.]+|localhost|\\[::1\\]):[0-9]+$" $address)) -}}
+{{- regexFind "[0-9]+$" $address -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Mistakes that would only show at run time, refused here with what to do. */}}
 {{- define "coppice.validate" -}}
 {{- if not .Values.cloudProvider -}}
@@ -42,5 +50,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- if and (eq .Values.cloudProvider "externalgrpc") (not .Values.cloudConfigPath) (not (index .Values.extraArgs "cloud-config")) -}}
 {{- fail "cloudProvider=externalgrpc needs cloudConfigPath (or extraArgs.cloud-config): where the provider is and which certificates to use" -}}
+{{- end -}}
+{{- if and (include "coppice.dashboardPort" .) (not .Values.dashboard.tokenSecret.name) (not .Values.dashboard.clientCA) -}}
+{{- fail "dashboard.address can be reached by others: give dashboard.tokenSecret, or dashboard.tlsSecret with clientCA for mutual TLS" -}}
+{{- end -}}
+{{- if and .Values.dashboard.clientCA (not .Values.dashboard.tlsSecret) -}}
+{{- fail "dashboard.clientCA needs dashboard.tlsSecret: mutual TLS is TLS" -}}
 {{- end -}}
 {{- end -}}
