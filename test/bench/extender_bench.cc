@@ -46,6 +46,29 @@ class CountingClient final : public net::HttpClient {
   Traffic& traffic_;
 };
 
+class CountingPipes final : public net::HttpPipes {
+ public:
+  CountingPipes(std::unique_ptr<net::HttpPipes> pipes, Traffic& traffic)
+      : pipes_(std::move(pipes)), traffic_(traffic) {}
+  std::vector<std::optional<Result<net::HttpResponse>>> Ask(
+      const Question& question, size_t count,
+      const std::function<std::string(size_t)>& body) override {
+    auto answers = pipes_->Ask(question, count, [&](size_t i) {
+      std::string text = body(i);
+      ++traffic_.calls;
+      traffic_.bytes += text.size();
+      return text;
+    });
+    for (const auto& answer : answers)
+      traffic_.bytes += answer && answer->ok() ? (*answer)->body.size() : 0;
+    return answers;
+  }
+
+ private:
+  const std::unique_ptr<net::HttpPipes> pipes_;
+  Traffic& traffic_;
+};
+
 struct Mode {
   const char* name;
   const char* arguments;
@@ -76,14 +99,18 @@ double Measure(const Mode& mode, const std::string& url, int64_t nodes, int64_t 
   for (const std::string& name : test::ThePlugins().batch.names()) {
     if (name != "extender") plugins.Add(name, test::ThePlugins().batch.Find(name).value());
   }
-  plugins.Add(
-      "extender",
-      batch::extender::MakeFactory(
-          kClock, [&](net::HttpClientOptions options) -> Result<std::unique_ptr<net::HttpClient>> {
-            auto client = TRY(net::MakeHttpClient(std::move(options), kClock));
-            return std::unique_ptr<net::HttpClient>(
-                std::make_unique<CountingClient>(std::move(client), traffic));
-          }));
+  plugins.Add("extender",
+              batch::extender::MakeFactory(
+                  kClock,
+                  [&](net::HttpClientOptions options) -> Result<std::unique_ptr<net::HttpClient>> {
+                    auto client = TRY(net::MakeHttpClient(std::move(options), kClock));
+                    return std::unique_ptr<net::HttpClient>(
+                        std::make_unique<CountingClient>(std::move(client), traffic));
+                  },
+                  [&](net::HttpPipesOptions options) -> std::unique_ptr<net::HttpPipes> {
+                    return std::make_unique<CountingPipes>(net::MakeHttpPipes(std::move(options)),
+                                                           traffic);
+                  }));
   const batch::Conf conf =
       batch::ParseConf(std::string(bench::kPeersConf) +
                        "  - name: extender\n    arguments:\n      extender.urlPrefix: " + url +

@@ -62,8 +62,8 @@ inline void AddGang(SessionCase& world, int64_t number, int64_t size) {
   group.metadata.creation_timestamp = model::Time{TimePoint(std::chrono::seconds(number))};
   group.spec.min_member = static_cast<int32_t>(size);
   group.spec.queue = "default";
-  group.spec.min_resources["cpu"] = model::Quantity::FromUnits(size);
-  group.spec.min_resources["memory"] = model::Quantity::FromUnits(size << 30);
+  group.spec.min_resources.emplace()["cpu"] = model::Quantity::FromUnits(size);
+  (*group.spec.min_resources)["memory"] = model::Quantity::FromUnits(size << 30);
   group.status.phase = "Pending";
   for (int64_t i = 0; i < size; ++i) {
     auto pod = std::make_shared<model::Pod>();

@@ -9,6 +9,7 @@
 
 #include "autoscale/assembly.h"
 #include "base/fake_clock.h"
+#include "sim/pending.h"
 #include "test/support/discovered_plugins.h"
 #include "whatif/whatif_cluster.h"
 
@@ -41,7 +42,7 @@ model::Pod TooLarge(int kind, TimePoint now) {
   container.resources.requests["memory"] = model::Quantity::FromUnits(int64_t{1} << 30);
   pod.spec.containers.push_back(std::move(container));
   if (kind % 2 == 0) pod.spec.node_selector["topology.kubernetes.io/zone"] = "d";
-  return WhatIfCluster::Pending(std::move(pod), now);
+  return sim::AsRefused(std::move(pod), now);
 }
 
 void BM_PassWithUnhelpedPods(benchmark::State& state) {
