@@ -265,11 +265,11 @@ TEST_P(ReflectorTest, AnswersAreNoNewsUntilSomethingIsRead) {
 
 TEST(ReflectorStreamTest, HalfAFirstStateIsNoState) {
   TestRig rig;
-  // The fake ends no streamed state of a kind that it has never had an object of.
+  rig.server.Put(kTwoNodes, "Node", "a");
+  rig.server.LeaveFirstStatesOpen();
   Picture picture(rig);
   const TimePoint made = picture.reflector->last_heard();
   ASSERT_TRUE(rig.Until([&] { return rig.server.watches() == 1; }));
-  rig.server.Put(kTwoNodes, "Node", "a");
   for (int i = 0; i < 300; ++i) rig.server.Put(kTwoNodes, "Node", "b");
   ASSERT_TRUE(rig.Until([&] { return picture.upserts >= 200; }));
   EXPECT_FALSE(picture.reflector->synced());

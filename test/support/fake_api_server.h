@@ -94,6 +94,11 @@ class FakeApiServer {
     }
     held_.clear();
   }
+  // From now on first states are streamed without their end.
+  void LeaveFirstStatesOpen() {
+    const std::lock_guard lock(mutex_);
+    first_states_end_ = false;
+  }
   // Ends every watch, as a restart or a broken network would.
   void CutWatches() {
     const std::lock_guard lock(mutex_);
@@ -402,10 +407,12 @@ class FakeApiServer {
         if (!ended || HasEnded(object))
           first += Json({{"type", "ADDED"}, {"object", object}}).dump() + "\n";
       }
-      first += Json({{"type", "BOOKMARK"},
-                     {"object", MakeBookmark(collection, kinds_[collection], true)}})
-                   .dump() +
-               "\n";
+      if (first_states_end_) {
+        first += Json({{"type", "BOOKMARK"},
+                       {"object", MakeBookmark(collection, kinds_[collection], true)}})
+                     .dump() +
+                 "\n";
+      }
     } else if (from + 1 < oldest_) {
       gone = true;
       first = Json({{"type", "ERROR"},
@@ -443,6 +450,7 @@ class FakeApiServer {
   int64_t oldest_ = 0;
   std::map<std::string, std::map<std::string, Json>> objects_;
   std::map<std::string, std::string> kinds_;
+  bool first_states_end_ = true;
   std::vector<Change> history_;
   std::vector<Watch> watches_;
   std::vector<Refusal> refusals_;
