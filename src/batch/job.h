@@ -57,7 +57,7 @@ struct SubJob {
   std::string allocated_hyper_node;                        // that its tasks have been placed in
   std::string nominated_hyper_node;                        // that room is being made in
   std::vector<Task*> tasks;                                // by uid
-  TaskCounts counts;             // of `stale`, too
+  TaskCounts counts;                                       // of `stale`, too
   std::vector<StaleTask> stale;  // at most one of a task and a status; only under upstream_exact
 
   bool IsReady() const { return counts.Ready() + counts.pending_best_effort >= min_available; }
