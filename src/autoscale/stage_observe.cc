@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "autoscale/drain_options.h"
 #include "autoscale/pod_lists.h"
 
 namespace coppice::autoscale {
@@ -29,8 +30,7 @@ bool ObserveStage::IsActionable(Pass& pass, Observation& seen) {
 Status ObserveStage::List(Observation& seen) {
   parts_.nodes.Update();
   seen.as_of = parts_.still.Now();
-  auto budgets =
-      drain::PdbTracker::Create(shared_.world.objects<model::PodDisruptionBudget>().List());
+  auto budgets = BudgetsOf(shared_.options.deviations, shared_.world);
   if (!budgets.ok()) {
     return InvalidArgument("failed to initialize RemainingPdbTracker: " +
                            budgets.status().message());

@@ -284,5 +284,22 @@ TEST(UnreadableTest, ANodeThatCannotBeReadOffersNothing) {
   EXPECT_EQ(node.status.capacity.size(), 1u);
 }
 
+// What is made of it is up to who decides: its fields are as they were sent.
+TEST(UnreadableTest, ABudgetWithAMalformedSelectorIsSaidToBeUnreadable) {
+  const auto page = test::MustValue(ReadPage<model::PodDisruptionBudget>(
+      R"({"kind":"PodDisruptionBudgetList","apiVersion":"policy/v1","metadata":{},"items":[)"
+      R"({"metadata":{"name":"odd"},"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"Like"}]}}},)"
+      R"({"metadata":{"name":"good"},"spec":{"selector":{"matchLabels":{"app":"web"}}}}]})"));
+  ASSERT_EQ(page.items.size(), 2u);
+  ASSERT_TRUE(page.items[0].unreadable);
+  EXPECT_EQ(page.items[0].unreadable->reason, "selector");
+  EXPECT_THAT(page.items[0].unreadable->what, testing::StartsWith("spec.selector: "));
+  const auto& odd =
+      *std::static_pointer_cast<const model::PodDisruptionBudget>(page.items[0].object);
+  EXPECT_TRUE(odd.metadata.unreadable);
+  EXPECT_EQ(odd.spec.selector->match_expressions.size(), 1u);
+  EXPECT_FALSE(page.items[1].unreadable);
+}
+
 }  // namespace
 }  // namespace coppice::kube

@@ -64,7 +64,7 @@ Result<RemovalAnswer> TryRemoval(const std::string& name, cluster::World& world,
                     (near.empty() ? "" : "; did you mean " + near + "?"));
   }
   RemovalAnswer answer{.node = name, .drains = true};
-  auto budgets = TRY(drain::PdbTracker::Create(world.objects<model::PodDisruptionBudget>().List()));
+  auto budgets = TRY(autoscale::BudgetsOf(options.deviations, world));
   const drain::WorldControllers controllers(world);
   const auto rules = drain::DefaultRules(autoscale::RuleOptionsFrom(options));
   const drain::Context context{budgets, &controllers, now};

@@ -169,6 +169,24 @@ TEST(PdbTest, NobodyGoesAgainstABudget) {
   EXPECT_THAT(Evicted(world.Run(conf)), IsEmpty());
 }
 
+TEST(PdbTest, ABudgetThatNobodyUnderstandsGuardsItsNamespace) {
+  for (const bool exact : {false, true}) {
+    SessionWorld world;
+    Crowd(world);
+    world.options.upstream_exact = exact;
+    model::Pod pod = SessionWorld::Pod("low-w-0", "low", "2", "n0");
+    pod.metadata.labels["app"] = "web";
+    world.Add(std::move(pod));
+    world.Add(SessionWorld::Pod("high-w-0", "high", "1"));
+    model::PodDisruptionBudget budget{.metadata = {.name = "odd", .namespace_ = "ns"}};
+    budget.spec.selector.emplace().match_expressions = {{"app", "Like", {}}};
+    budget.status.disruptions_allowed = 5;
+    world.input.budgets.push_back(budget);
+    const auto conf = Conf("preempt", std::string(kPreempting) + ", {name: pdb}");
+    EXPECT_EQ(Evicted(world.Run(conf)).empty(), !exact);
+  }
+}
+
 TEST(PdbTest, PodsWithoutLabelsAreNobodysBusiness) {
   SessionWorld world;
   Crowd(world);
