@@ -17,6 +17,7 @@ using report::StayReason;
 constexpr Duration kAskBudgets = std::chrono::seconds(10);
 // How often a node is tried again because there may be room elsewhere.
 constexpr Duration kLookElsewhere = std::chrono::minutes(1);
+constexpr Duration kLooksApart = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -68,10 +69,13 @@ ScaleDownPlanner::NodeMemory& ScaleDownPlanner::MemoryOf(cluster::NodeIndex inde
   return node_memory_[index];
 }
 
+// Which pods there are, and what they say about leaving.
 uint64_t ScaleDownPlanner::PodsFingerprint(cluster::NodeIndex index) const {
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
   uint64_t sum = 0;  // order does not matter
-  for (const cluster::PodIndex pod : parts_.world.snapshot().pods_on(index)) {
-    sum += std::hash<uint64_t>()(uint64_t{pod} * 0x9E3779B97F4A7C15u + 1);
+  for (const cluster::PodIndex pod : snapshot.pods_on(index)) {
+    const uint64_t both = uint64_t{snapshot.eviction_id(pod)} << 32 | pod;
+    sum += std::hash<uint64_t>()(both * 0x9E3779B97F4A7C15u + 1);
   }
   return sum;
 }
@@ -114,11 +118,23 @@ void ScaleDownPlanner::NoteDue(Wakeups& wake) const {
   wake.At(first_forgotten_, "a node that could not be emptied is looked at again");
 }
 
-bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, TimePoint now) const {
+bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, cluster::NodeIndex index,
+                                      TimePoint now) const {
+  if (remembered.content != parts_.world.snapshot().content_version(index) &&
+      remembered.pods != PodsFingerprint(index))
+    return true;
   if (remembered.why.blocking_reason == drain::ToString(drain::BlockingReason::kNotEnoughPdb))
     return true;
-  return remembered.objects != parts_.world.node_count() + parts_.world.pod_count() &&
-         now - remembered.found >= kLookElsewhere;
+  return remembered.room != parts_.world.room_version() && now - remembered.found >= kLookElsewhere;
+}
+
+// Of a verdict that holds for now. Where pods come and go all the time those of many nodes are due,
+// one shortly after the other: they are looked at together.
+TimePoint ScaleDownPlanner::NextLook(const Remembered& remembered, TimePoint now) const {
+  if (!parts_.options.deviations.unremovable_recheck_on_change ||
+      remembered.room == parts_.world.room_version())
+    return remembered.until;
+  return std::min(remembered.until, std::max(remembered.found + kLookElsewhere, now + kLooksApart));
 }
 
 // Of several reasons the last one counts.
@@ -147,10 +163,9 @@ void ScaleDownPlanner::ForgetVerdicts(TimePoint now) {
   std::erase_if(recently_unremovable_, [&](const auto& entry) {
     const cluster::NodeIndex index = snapshot.FindNode(entry.first);
     if (index == cluster::kNone || entry.second.until <= now) return true;
-    const bool again =
-        parts_.options.deviations.unremovable_recheck_on_change &&
-        (entry.second.pods != PodsFingerprint(index) || MayBeOtherwise(entry.second, now));
-    if (!again) first_forgotten_ = std::min(first_forgotten_, entry.second.until);
+    const bool again = parts_.options.deviations.unremovable_recheck_on_change &&
+                       MayBeOtherwise(entry.second, index, now);
+    if (!again) first_forgotten_ = std::min(first_forgotten_, NextLook(entry.second, now));
     return again;
   });
 }
@@ -193,14 +208,18 @@ std::vector<const ListedNode*> ScaleDownPlanner::EligibleOf(const View& view,
 }
 
 void ScaleDownPlanner::RememberWhyItStays(const View& view, const ListedNode& of,
-                                          uint64_t fingerprint, report::StayingNode staying) {
+                                          const Seen& as_it_was, report::StayingNode staying) {
   staying.group = of.group;
   const TimePoint until = view.now + parts_.options.unremovable_node_recheck_timeout;
   first_forgotten_ = std::min(first_forgotten_, until);
   budget_keeps_ = budget_keeps_ ||
                   staying.blocking_reason == drain::ToString(drain::BlockingReason::kNotEnoughPdb);
-  recently_unremovable_[of.node->metadata.name] = {
-      until, fingerprint, parts_.world.node_count() + parts_.world.pod_count(), view.now, staying};
+  recently_unremovable_[of.node->metadata.name] = {.until = until,
+                                                   .content = as_it_was.content,
+                                                   .pods = as_it_was.pods,
+                                                   .room = parts_.world.room_version(),
+                                                   .found = view.now,
+                                                   .why = staying};
   AddStaying(of.index, std::move(staying));
 }
 
@@ -222,10 +241,11 @@ std::vector<ScaleDownPlanner::Removable> ScaleDownPlanner::SimulateAll(
     if (looked_at < eligible.size() && snapshot.IsLive(eligible[looked_at]->index))
       parts_.world.PrefetchPodsOn(eligible[looked_at]->index);
     const bool live = snapshot.IsLive(of->index);
-    const uint64_t fingerprint = live ? PodsFingerprint(of->index) : 0;
+    const Seen seen =
+        live ? Seen{snapshot.content_version(of->index), PodsFingerprint(of->index)} : Seen{};
     Simulated simulated = SimulateRemoval(view, *of, destinations);
     if (!simulated.removable) {
-      RememberWhyItStays(view, *of, fingerprint, std::move(simulated.staying));
+      RememberWhyItStays(view, *of, seen, std::move(simulated.staying));
       continue;
     }
     UseBudgets(view.budgets, *simulated.removable);

@@ -124,6 +124,9 @@ class World {
   }
   // Grows when a node comes or goes, and not when one is updated.
   uint64_t node_set_version() const { return node_set_version_; }
+  // Grows when a pod takes or leaves a place on a node, and when a node comes, goes or is of another
+  // shape: what found no room before may find some now. Plans do not change it.
+  uint64_t room_version() const { return room_version_; }
   NodePtr FindNode(std::string_view name) const { return nodes_.Get("", name); }
   struct PodEntry;
   PodPtr FindPod(std::string_view namespace_, std::string_view name) const;
@@ -235,6 +238,7 @@ class World {
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;
   uint64_t node_set_version_ = 1;
+  uint64_t room_version_ = 1;
   bool taint_times_count_ = false;  // as the snapshot's shapes have it
   bool holds_ = false;
   std::vector<Change> held_;

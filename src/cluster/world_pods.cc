@@ -122,6 +122,7 @@ NodeIndex World::FindNodeOf(const PodEntry& entry) const {
 
 void World::SetHome(PodEntry& entry, NodeIndex node) {
   constexpr uint64_t kNominated = uint64_t{1} << 62;
+  if (entry.home != node) ++room_version_;
   entry.home = node;
   if (ranks_.size() <= entry.index) ranks_.resize(entry.index + 1);
   Rank& rank = ranks_[entry.index];
@@ -132,6 +133,7 @@ void World::SetHome(PodEntry& entry, NodeIndex node) {
 void World::RemoveFromSnapshot(PodEntry& entry) {
   ranks_[entry.index] = {};
   snapshot_.RemovePod(entry.index);
+  if (entry.home != kNone) ++room_version_;
   entry.index = entry.home = kNone;
 }
 

@@ -97,6 +97,34 @@ TEST(WorldTest, ANodeListsBoundPodsThenNominatedOnesThenPlannedOnes) {
   EXPECT_THAT(OnNode(world, "n"), ElementsAre("bound", "nominated", "pending"));
 }
 
+TEST(WorldTest, RoomIsAnotherWhenAPodTakesOrLeavesAPlaceOrANodeChangesAndNotOtherwise) {
+  World world;
+  uint64_t before = world.room_version();
+  const auto changed = [&] { return std::exchange(before, world.room_version()) != before; };
+  world.UpsertNode(WorldNode("n"));
+  EXPECT_TRUE(changed());
+  world.UpsertPod(WorldPod("a"));
+  EXPECT_FALSE(changed()) << "it has no place yet";
+  world.UpsertPod(WorldPod("a", "n"));
+  EXPECT_TRUE(changed());
+  world.UpsertPod(WorldPod("a", "n"));
+  world.UpsertNode(WorldNode("n"));
+  EXPECT_FALSE(changed()) << "nothing is different";
+  model::Node cordoned = *world.FindNode("n");
+  cordoned.spec.unschedulable = true;
+  world.UpsertNode(std::make_shared<const model::Node>(cordoned));
+  EXPECT_TRUE(changed());
+  {
+    const auto fork = world.snapshot().Fork();
+    world.snapshot().Unplace(world.FindEntry("default", "a")->index);
+  }
+  EXPECT_FALSE(changed());
+  world.DeletePod("default", "a");
+  EXPECT_TRUE(changed());
+  world.DeleteNode("n");
+  EXPECT_TRUE(changed());
+}
+
 TEST(WorldTest, AChangeThatComesDuringAForkWaits) {
   World world;
   world.UpsertNode(WorldNode("n"));
