@@ -123,6 +123,7 @@ class RealCluster {
                                      .duplicated_events = flags_.options.record_duplicated_events};
     options.feed.config_map_namespace = flags_.options.namespace_;
     options.feed.config_map_name = "cluster-autoscaler-priority-expander";
+    options.feed.telling_annotations = seats::TellingAnnotations(settings_);
     if (Elects()) {
       options.lease = kube::LeaseOptions{.namespace_ = flags_.options.namespace_,
                                          .name = flags_.leader_elect_resource_name,

@@ -32,6 +32,14 @@ TEST(EngineSeatsTest, WhatAnyOfTheEnginesReadsTellsPodsApartForAll) {
   EXPECT_EQ(both.marks.timed_taints, ViewOf(Engines(true, false)).marks.timed_taints);
 }
 
+TEST(EngineSeatsTest, WhatSpeaksOfEvictionIsNewsUnlessPeersAreFollowedExactly) {
+  RunSettings settings = Engines(true, true);
+  EXPECT_THAT(TellingAnnotations(settings), Optional(ElementsAre(kOfGroups, kOfPools)));
+  EXPECT_EQ(TellingAnnotations(Engines(false, false)), std::nullopt);
+  settings.flags.upstream_exact = true;
+  EXPECT_EQ(TellingAnnotations(settings), std::nullopt);
+}
+
 TEST(EngineSeatsTest, WhoCountsIsSaidOnlyWhereThereAreNodeGroups) {
   EXPECT_TRUE(ViewOf(Engines(true, true)).counts);
   EXPECT_FALSE(ViewOf(Engines(false, true)).counts);
