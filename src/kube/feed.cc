@@ -28,6 +28,7 @@ Reflector& ClusterFeed::AddErased(KindCodec codec, Reflector::Upsert upsert,
                                   KindOptions options) {
   ReflectorOptions reading;
   reading.codec = std::move(codec);
+  if (!options.name.empty()) reading.codec.kind = std::move(options.name);
   reading.path = std::move(options.path);
   reading.field_selector = std::move(options.field_selector);
   reading.optional = options.optional;

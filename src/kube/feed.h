@@ -57,6 +57,9 @@ struct KindOptions {
   bool optional = true;   // counts as empty where it cannot be seen or is not installed
   std::string path = {};  // instead of the kind's own: one namespace only
   std::string field_selector = {};
+  // What it is called in the log and in metrics; "": as the API calls it. Of two that are read of
+  // one kind one needs a name.
+  std::string name = {};
 };
 
 class ClusterFeed {

@@ -63,7 +63,7 @@ class BatchSeat final : public EngineSeat, public host::Engine {
                                 parts_.world.Erase<batch::EndedPod>(namespace_, name);
                                 News();
                               }},
-                         {.field_selector = kEndedPods});
+                         {.field_selector = kEndedPods, .name = "EndedPod"});
     if (!batch::ReadsVolcanoJobs(flags_, parts_.flags.upstream_exact, sellers_ != nullptr)) return;
     const kube::CustomKind kind{std::string(batch::kVolcanoJobApi), "Job",
                                 std::string(batch::kVolcanoJobResource)};
@@ -77,7 +77,8 @@ class BatchSeat final : public EngineSeat, public host::Engine {
                                      [this](std::string_view namespace_, std::string_view name) {
                                        parts_.world.Erase<batch::VolcanoJob>(namespace_, name);
                                        News();
-                                     }});
+                                     }},
+                                {.name = "VolcanoJob"});
   }
 
   Task<Status> Open() override {
