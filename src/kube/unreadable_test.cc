@@ -7,10 +7,7 @@
 
 #include "kube/feed.h"
 #include "kube/test_rig.h"
-#include "model/batch.h"
-#include "model/node_claim.h"
-#include "model/node_class.h"
-#include "model/node_pool.h"
+#include "model/added_kinds.h"
 
 namespace coppice::kube {
 namespace {
@@ -24,11 +21,18 @@ using FeedKinds =
                     model::PersistentVolume, model::StorageClass, model::CsiNode, model::CsiDriver,
                     model::CsiStorageCapacity, model::VolumeAttachment, model::ConfigMap>;
 
-// Those that engines add to the feed (seats/engine_seat.h).
+// Those that engines add to the feed.
+template <class... A, class... B, class... C>
+constexpr auto Together(model::KindList<A...>, model::KindList<B...>, model::KindList<C...>) {
+  return model::KindList<A..., B..., C...>();
+}
 using AddedKinds =
-    model::KindList<model::NodePool, model::NodeClaim, model::NodeClass, model::KwokNodeClass,
-                    model::PodGroup, model::Queue, model::PriorityClass, model::ResourceQuota>;
-constexpr size_t kKinds = 18 + 8;
+    decltype(Together(model::PoolKinds(), model::ProviderKinds(), model::BatchKinds()));
+template <class... T>
+constexpr size_t SizeOf(model::KindList<T...>) {
+  return sizeof...(T);
+}
+constexpr size_t kKinds = SizeOf(FeedKinds()) + SizeOf(AddedKinds());
 
 // Of a custom resource an API server has JSON only.
 template <class T>
