@@ -230,18 +230,41 @@ TEST(EventsTest, AreWrittenAndThenPatched) {
   EXPECT_EQ(Json::parse(seen[1].body)["count"], 2);
 }
 
-TEST(EventsTest, TheSameOfManyPodsIsOneEventForEach) {
-  WriterRig rig;
-  EventSender all{*rig.client, rig.log, RateLimit(rig.executor, 0, 1), false};
-  rig.executor.Spawn(all.Run());
+std::vector<cluster::LivePod> ManyPods(int count) {
   std::vector<cluster::LivePod> pods;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < count; ++i) {
     model::Pod pod;
     pod.metadata.namespace_ = "ns";
     pod.metadata.name = "p" + std::to_string(i);
     pod.metadata.uid = "u" + std::to_string(i);
     pods.push_back(std::make_shared<const model::Pod>(std::move(pod)));
   }
+  return pods;
+}
+
+// Who decided for a thousand pods has said so in a line of its own.
+TEST(EventsTest, OfManyPodsAreSaidOneByOneToWhoWantsToDebugOnly) {
+  for (const LogLevel lowest : {LogLevel::kInfo, LogLevel::kDebug}) {
+    WriterRig rig;
+    std::vector<std::string> lines;
+    const Log heard(
+        rig.clock, [&](std::string_view line) { lines.emplace_back(line); }, LogFormat::kJson,
+        lowest);
+    EventSender all{*rig.client, heard, RateLimit(rig.executor, 0, 1), false};
+    rig.executor.Spawn(all.Run());
+    heard.Info("scaled up", {{"pods", 20}});
+    all.EmitAboutPods(ManyPods(20), {.type = "Normal", .reason = "TriggeredScaleUp", .text = "x"});
+    rig.executor.BlockOn(all.Flush(Deadline::In(rig.clock, std::chrono::seconds(20))));
+    EXPECT_EQ(rig.server.Count("POST", "/namespaces/ns/events"), 20u);
+    EXPECT_EQ(lines.size(), lowest == LogLevel::kInfo ? 1u : 21u);
+  }
+}
+
+TEST(EventsTest, TheSameOfManyPodsIsOneEventForEach) {
+  WriterRig rig;
+  EventSender all{*rig.client, rig.log, RateLimit(rig.executor, 0, 1), false};
+  rig.executor.Spawn(all.Run());
+  const std::vector<cluster::LivePod> pods = ManyPods(3);
   all.Emit(Told("A", "first"));
   all.EmitAboutPods(pods, {.type = "Normal", .reason = "B", .text = "x"});
   all.EmitAboutPods(pods, {.type = "Normal", .reason = "B", .text = "x"});  // said already
