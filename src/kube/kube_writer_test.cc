@@ -185,6 +185,30 @@ TEST(KubeWriterTest, TheStatusMapIsMadeAndThenKept) {
   EXPECT_EQ(map["metadata"]["annotations"]["at"], "now");
 }
 
+TEST(KubeWriterTest, OfManyNodesAFewAreAskedForTheirPodsAtOnce) {
+  WriterRig rig;
+  rig.server.Put(kNodes, "Node", "n");
+  rig.server.Put("/api/v1/pods", "Pod", "p", {{"spec", {{"nodeName", "n7"}}}}, "ns");
+  rig.server.HoldAnswers("/pods", "GET");
+  int answered = 0;
+  size_t pods = 0;
+  const auto ask = [&](std::string node) -> Task<void> {
+    const auto found = co_await rig.writer.PodsOn(std::move(node));
+    EXPECT_TRUE(found.ok()) << found.status();
+    ++answered;
+    pods += found.ok() ? found->size() : 0;
+  };
+  for (int i = 0; i < 25; ++i) rig.executor.Spawn(ask("n" + std::to_string(i)));
+  ASSERT_TRUE(rig.Until([&] { return rig.server.held() == 10; }));
+  EXPECT_TRUE(rig.executor.BlockOn(rig.writer.NodeNow("n")).ok()) << "others are not kept waiting";
+  EXPECT_EQ(rig.server.Count("GET", "/api/v1/pods"), 10u);
+  EXPECT_EQ(answered, 0);
+  rig.server.LetGo();
+  ASSERT_TRUE(rig.Until([&] { return answered == 25; }));
+  EXPECT_EQ(rig.server.Count("GET", "/api/v1/pods"), 25u);
+  EXPECT_EQ(pods, 1u);
+}
+
 cluster::Event Told(const std::string& reason, const std::string& text, const char* kind = "Pod") {
   return {kind, "ns", "p", "u", "Normal", reason, text};
 }
