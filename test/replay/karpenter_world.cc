@@ -128,9 +128,11 @@ void ReadNodes(const Json& objects, RecordedWorld& world) {
 
 }  // namespace
 
-TimePoint RecordedNow() {
+TimePoint NowOf(const Json& c) {
   using namespace std::chrono;
-  return sys_days(year(2026) / 1 / 15) + hours(12);
+  if (!c.contains("now")) return sys_days(year(2026) / 1 / 15) + hours(12);
+  return Object<model::NodePool>(Json{{"metadata", {{"creationTimestamp", c.at("now")}}}})
+      .metadata.creation_timestamp->at;
 }
 
 RecordedWorld ReadWorld(const Json& c) {
@@ -146,7 +148,11 @@ RecordedWorld ReadWorld(const Json& c) {
     const auto node = std::ranges::find_if(world.input.nodes, [&](const StateNode& one) {
       return one.node != nullptr && one.node->metadata.name == pod->spec.node_name;
     });
-    (node == world.input.nodes.end() ? world.input.other_pods : node->pods).push_back(pod);
+    if (node == world.input.nodes.end()) {
+      world.input.other_pods.push_back(pod);
+    } else {
+      node->pods.push_back(pod);
+    }
   }
   world.input.daemon_pods =
       provision::DaemonPods(SharedObjects<model::DaemonSet>(objects, "daemonSets"), world.pods);
