@@ -27,7 +27,8 @@ class PoolKeeper {
   explicit PoolKeeper(Context& context) : context_(context) {}
 
   // Looks at all pools: what they have is counted from these claims. Begins the writes.
-  void Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
+  void Look(const std::vector<ClaimPtr>& claims,
+            const Context::NodeIndexById& nodes,
             const std::set<std::string>& marked, TimePoint now);
 
   // With the instance types that can be bought for them; by name. Types are asked for the shapes
@@ -45,6 +46,12 @@ class PoolKeeper {
   // How a launch of the pool's class ended: registered, or given up.
   void LaunchEnded(std::string_view pool, bool well, std::string_view reason,
                    std::string_view message);
+
+  // A launch found that nothing of what the pool wants is for sale; one got a machine. Who buys
+  // whoever asks for it (a static pool) waits meanwhile: longer each time.
+  void LaunchSoldOut(const std::string& pool, TimePoint now);
+  void LaunchedOne(const std::string& pool) { sold_out_.erase(pool); }
+  TimePoint SoldOutUntil(const std::string& pool) const;
 
   // Per hour, by what was for sale when it was last asked; 0 if that is not known.
   double PriceOfClaim(const model::NodeClaim& claim) const;
@@ -73,6 +80,11 @@ class PoolKeeper {
   std::map<std::string, Use> uses_;
   std::map<std::string, Health> health_;
   std::map<std::string, std::pair<std::string, std::string>> failures_;  // reason, message
+  struct SoldOut {
+    TimePoint until = TimePoint::min();
+    Duration wait = Duration::zero();
+  };
+  std::map<std::string, SoldOut> sold_out_;
   std::set<std::string> busy_;
   // By name: the version that a write answered; until the World shows it nothing is written again.
   std::map<std::string, std::string> written_;

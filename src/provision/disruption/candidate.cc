@@ -74,17 +74,6 @@ std::string WhyNotPods(const std::vector<PodPtr>& pods, const PodBudgets& budget
   return "";
 }
 
-double LifetimeLeft(const model::NodeClaim& claim, TimePoint now) {
-  const auto lifetime = model::LastingOf(claim.spec.expire_after);
-  if (!lifetime) return 1;
-  using Seconds = std::chrono::duration<double>;
-  const auto& created = claim.metadata.creation_timestamp;
-  const double age = created ? Seconds(now - created->at).count() : 0;
-  const double total = Seconds(*lifetime).count();
-  if (total <= 0) return 0;
-  return std::clamp((total - age) / total, 0.0, 1.0);
-}
-
 std::string LabelText(const model::Labels& labels, std::string_view key) {
   const std::string* value = labels.Find(key);
   return value == nullptr ? "" : *value;
@@ -182,6 +171,17 @@ class CandidateFinder {
 };
 
 }  // namespace
+
+double LifetimeLeft(const model::NodeClaim& claim, TimePoint now) {
+  const auto lifetime = model::LastingOf(claim.spec.expire_after);
+  if (!lifetime) return 1;
+  using Seconds = std::chrono::duration<double>;
+  const auto& created = claim.metadata.creation_timestamp;
+  const double age = created ? Seconds(now - created->at).count() : 0;
+  const double total = Seconds(*lifetime).count();
+  if (total <= 0) return 0;
+  return std::clamp((total - age) / total, 0.0, 1.0);
+}
 
 std::string_view ToString(DisruptionEventKind kind) {
   switch (kind) {

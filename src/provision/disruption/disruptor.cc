@@ -380,8 +380,6 @@ Order Disruptor::OrderOf(const Command& command, const DisruptionWorld& world) c
     Provisioner::Wish wish;
     wish.pool = pool;
     wish.claim = ClaimFrom(*pool, PlannedFrom(replacement), context().labels());
-    if (replacement.types.empty())  // of a static pool: the provider chooses
-      wish.claim.spec.requirements = pool->spec.template_.spec.requirements;
     wish.reason = CreatedFor(command.method);
     wish.pods = replacement.pods;
     wish.most = MostOf(replacement.types);
