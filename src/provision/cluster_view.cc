@@ -140,6 +140,12 @@ DisruptionWorld MakeView(const ViewParts& parts, TimePoint now, ViewFor purpose)
     if (now < until) objects.nominated.insert(id);
   }
   for (const auto& [id, command] : parts.marks.queued) objects.queued.insert(id);
+  if (!context.options().upstream_exact) {
+    objects.chosen = objects.queued;
+    for (const std::string& id : parts.marks.chosen) {
+      if (!purpose.checked_again.contains(id)) objects.chosen.insert(id);
+    }
+  }
   for (const NodePtr& node : objects.nodes) {
     const std::string_view holder =
         world.held_nodes().HolderOf(node->metadata.name, node->metadata.uid);

@@ -239,7 +239,8 @@ class Engine::Body {
     }
     report.staying = disruptor_.staying();
     report.disruption_at = disruptor_.last_round();
-    if (disruptor_.validating()) report.commands.push_back(*disruptor_.validating());
+    for (const auto& [number, command] : disruptor_.validating())
+      report.commands.push_back(command);
     for (report::DisruptionCommand& command : queue_.Commands())
       report.commands.push_back(std::move(command));
     for (report::PoolState& pool : report.pools) {

@@ -103,7 +103,7 @@ class CandidateFinder {
   std::optional<Candidate> Judge(size_t index) {
     const StateNode& state = world_.solver.nodes[index];
     const Machine& machine = world_.machines[index];
-    if (machine.claim == nullptr || machine.queued) return std::nullopt;
+    if (machine.claim == nullptr || machine.queued || machine.chosen) return std::nullopt;
     if (std::string why = WhyNotMachine(state, machine, class_); !why.empty()) {
       return Blocked(index, Sentence(std::move(why)));
     }
@@ -251,7 +251,8 @@ std::map<std::string, BudgetUse> BudgetsFor(const DisruptionWorld& world, std::s
     const bool not_ready = ready == conditions.end() || ready->status != "True";
     const bool unread =
         state.node->metadata.unreadable || machine.claim->metadata.unreadable;  // nor known to be
-    if (state.marked_for_deletion || unread || (not_ready && reason != kUnhealthy))
+    if (state.marked_for_deletion || machine.chosen || unread ||
+        (not_ready && reason != kUnhealthy))
       ++disrupting[pool];
   }
   std::map<std::string, BudgetUse> budgets;

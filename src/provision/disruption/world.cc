@@ -110,6 +110,7 @@ std::vector<Joined> JoinMachines(const DisruptionObjects& objects) {
     }
     joined.machine.nominated = objects.nominated.contains(id);
     joined.machine.queued = objects.queued.contains(id);
+    joined.machine.chosen = objects.chosen.contains(id);
     if (const auto held = objects.held.find(id); held != objects.held.end())
       joined.machine.held_by = held->second;
     joined.state.marked_for_deletion =

@@ -36,6 +36,8 @@ struct Machine {
   std::vector<PodPtr> pods;  // all that are bound to its node, by namespace and name
   bool nominated = false;    // a pod that waits is expected on it
   bool queued = false;       // somebody is already taking it away
+  // A command has chosen it, and may still be looked at once more: it uses its pool's budget.
+  bool chosen = false;
   bool holds_buffer = false;
   std::string held_by = {};    // another engine, which is taking it away
   std::string waits_for = {};  // why its pool's machines stay for now
@@ -55,6 +57,7 @@ struct DisruptionObjects {
   std::set<std::string> marked_for_deletion;
   std::set<std::string> nominated;
   std::set<std::string> queued;
+  std::set<std::string> chosen = {};
   std::map<std::string, std::string> held;  // by another engine
   std::shared_ptr<const EphemeralTaints> ephemeral_taints = nullptr;
   // By pool: why its machines stay for now.
