@@ -123,6 +123,11 @@ void World::FreeIfEmpty(uint32_t list) {
   named = {};
 }
 
+uint64_t World::pods_version(std::string_view node_name) const {
+  const uint32_t list = node_name.empty() ? kNone : FindList(node_name);
+  return list == kNone ? 0 : lists_[list].version;
+}
+
 std::vector<const World::PodEntry*> World::BoundTo(std::string_view node_name) const {
   std::vector<const PodEntry*> all;
   const uint32_t list = node_name.empty() ? kNone : FindList(node_name);

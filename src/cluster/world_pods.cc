@@ -109,6 +109,7 @@ void World::Unlist(uint32_t id) {
     unbound_.Erase(&entry);
   } else {
     std::erase(lists_[entry.list].pods, id);
+    lists_[entry.list].version = ++pods_version_;
     FreeIfEmpty(entry.list);
   }
   entry.list = kNone;
@@ -163,6 +164,7 @@ void World::PutPod(PodPtr pod, uint64_t name_hash) {
   entry.pod = std::move(pod);
   if (is_new) names_.Insert(name_hash, id);
   if (relisted) Enlist(id);
+  if (entry.list != 0) lists_[entry.list].version = ++pods_version_;
   if (!counts) {
     if (entry.index != kNone) RemoveFromSnapshot(entry);
   } else if (entry.index == kNone) {

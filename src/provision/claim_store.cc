@@ -4,8 +4,10 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
+#include "provision/claim_builder.h"
 #include "wire/wire.h"
 
 namespace coppice::provision {
@@ -109,6 +111,15 @@ ClaimPtr ClaimStore::Merged(std::string_view name, ClaimPtr shown) {
 }
 
 std::vector<ClaimPtr> ClaimStore::List() {
+  const uint64_t version = context_.world().objects<model::NodeClaim>().version();
+  if (listed_version_ == version && listed_changes_ == changes_) return list_;
+  listed_version_ = version;
+  listed_changes_ = changes_;
+  list_ = ListAnew();
+  return list_;
+}
+
+std::vector<ClaimPtr> ClaimStore::ListAnew() {
   std::map<std::string, ClaimPtr, std::less<>> all;
   context_.world().objects<model::NodeClaim>().ForEach(
       [&](const ClaimPtr& claim) { all[claim->metadata.name] = claim; });
@@ -120,6 +131,27 @@ std::vector<ClaimPtr> ClaimStore::List() {
       list.push_back(std::move(claim));
   }
   return list;
+}
+
+std::vector<ClaimStore::FactsPtr> ClaimStore::Facts() {
+  std::vector<ClaimPtr> claims = List();
+  if (claims == facts_of_) return facts_;
+  std::unordered_map<const model::NodeClaim*, FactsPtr> known;
+  for (size_t i = 0; i < facts_of_.size(); ++i)
+    known.emplace(facts_of_[i].get(), std::move(facts_[i]));
+  facts_.clear();
+  for (const ClaimPtr& claim : claims) {
+    FactsPtr facts;
+    if (const auto it = known.find(claim.get()); it != known.end()) facts = it->second;
+    if (facts == nullptr) {
+      ClaimFacts made = FactsFrom(*claim);
+      made.ephemeral = context_.ephemeral_taints();
+      facts = std::make_shared<const ClaimFacts>(std::move(made));
+    }
+    facts_.push_back(std::move(facts));
+  }
+  facts_of_ = std::move(claims);
+  return facts_;
 }
 
 ClaimPtr ClaimStore::Find(std::string_view name) {
@@ -134,6 +166,7 @@ ClaimPtr ClaimStore::Find(const model::NodeClaim& claim) {
 void ClaimStore::Keep(ClaimPtr claim) {
   const std::string name = claim->metadata.name;
   own_[name] = {std::move(claim), context_.Now()};
+  ++changes_;
 }
 
 Task<Result<ClaimPtr>> ClaimStore::Create(model::NodeClaim claim) {
@@ -194,6 +227,7 @@ Task<Status> ClaimStore::Delete(ClaimPtr claim) {
   if (!status.ok() && status.code() != Code::kNotFound) co_return status;
   deleted_.try_emplace(claim->metadata.uid, context_.Now());
   if (status.code() == Code::kNotFound) gone_[claim->metadata.uid] = context_.Now();
+  ++changes_;
   context_.Wake();
   co_return Status::Ok();
 }
@@ -209,14 +243,17 @@ Task<Status> ClaimStore::RemoveFinalizer(ClaimPtr claim) {
   });
   if (!others) gone_[claim->metadata.uid] = context_.Now();
   own_.erase(claim->metadata.name);
+  ++changes_;
   co_return Status::Ok();
 }
 
 void ClaimStore::LookAfterUnseen() {
   if (context_.pretends()) return;  // nothing of what we write is ever shown
   const TimePoint now = context_.Now();
-  std::erase_if(gone_, [&](const auto& entry) { return now - entry.second > kRememberGone; });
-  std::erase_if(deleted_, [&](const auto& entry) { return now - entry.second > kRememberGone; });
+  changes_ +=
+      std::erase_if(gone_, [&](const auto& entry) { return now - entry.second > kRememberGone; });
+  changes_ += std::erase_if(deleted_,
+                            [&](const auto& entry) { return now - entry.second > kRememberGone; });
   for (auto& [name, own] : own_) {
     if (own.asked || now - own.at < kUnseenAfter) continue;
     own.asked = true;
@@ -234,6 +271,7 @@ Task<void> ClaimStore::AskFor(std::string name) {
   if (own == own_.end()) co_return;
   if (!answer.ok() && answer.status().code() == Code::kNotFound) {
     own_.erase(own);
+    ++changes_;
     co_return;
   }
   own->second.asked = false;

@@ -15,6 +15,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ class ClaimStore {
 
   // Those of kinds that we support, by name.
   std::vector<ClaimPtr> List();
+  // What the solver reads of them, in the same order; made once per claim as it is.
+  using FactsPtr = std::shared_ptr<const ClaimFacts>;
+  std::vector<FactsPtr> Facts();
   // Null if there is none of this name.
   ClaimPtr Find(std::string_view name);
   // The same, but only if it is still that one.
@@ -44,7 +48,10 @@ class ClaimStore {
   Task<Status> RemoveFinalizer(ClaimPtr claim);
 
   // Of a dry run: one that was never there.
-  void Forget(const ClaimPtr& claim) { own_.erase(claim->metadata.name); }
+  void Forget(const ClaimPtr& claim) {
+    own_.erase(claim->metadata.name);
+    ++changes_;
+  }
 
   // Asks after claims that we have written and the World has never shown.
   void LookAfterUnseen();
@@ -56,10 +63,18 @@ class ClaimStore {
     bool asked = false;
   };
   void Keep(ClaimPtr claim);
+  std::vector<ClaimPtr> ListAnew();
   ClaimPtr Merged(std::string_view name, ClaimPtr shown);
   Task<void> AskFor(std::string name);
 
   Context& context_;
+  // The list, for as long as neither the World's claims nor what is below changes.
+  std::vector<ClaimPtr> list_;
+  std::optional<uint64_t> listed_version_;
+  uint64_t listed_changes_ = 0;
+  std::vector<ClaimPtr> facts_of_;
+  std::vector<FactsPtr> facts_;
+  uint64_t changes_ = 0;
   std::map<std::string, Own, std::less<>> own_;            // by name
   std::map<std::string, TimePoint, std::less<>> deleted_;  // by uid: when we asked for it
   std::map<std::string, TimePoint, std::less<>> gone_;     // by uid: its end was answered

@@ -40,6 +40,7 @@ std::shared_ptr<const EphemeralTaints> EphemeralTaintsOf(const cloud::NodeClaims
 
 Context::Context(EngineParts engine_parts)
     : parts(std::move(engine_parts)),
+      node_pods(parts.world),
       repair(RepairPoliciesOf(parts)),
       kinds_(parts.claims.SupportedNodeClasses()),
       ephemeral_(EphemeralTaintsOf(parts.claims.Traits())) {

@@ -64,6 +64,9 @@ class Context {
 
   // Nodes by provider id, as the World has them now.
   std::vector<NodePtr> NodesOf(std::string_view provider_id) const;
+  // What plans ask of the pods on nodes.
+  NodePodsBook node_pods;
+
   // For who asks for many: made once, good until the thread is given up.
   using NodeIndexById = std::map<std::string, std::vector<NodePtr>, std::less<>>;
   NodeIndexById NodesById() const;

@@ -122,7 +122,7 @@ class Engine::Body {
     const auto nodes = context_.NodesById();
     pod_events_.Look(nodes, now);
     const auto claims = store_.List();
-    pools_.Look(claims, nodes, marks_.leaving, now);
+    pools_.Look(claims, store_.Facts(), nodes, marks_.leaving, now);
     observation_.Look(claims, now);
     // On a stale view nothing is bought and no machine is given up: what looks late, gone or empty
     // may be none of that. What somebody has decided goes on.

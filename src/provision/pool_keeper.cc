@@ -47,15 +47,17 @@ Json PoolStatus(const model::NodePool& pool) {
 }  // namespace
 
 void PoolKeeper::Look(const std::vector<ClaimPtr>& claims,
+                      const std::vector<std::shared_ptr<const ClaimFacts>>& facts,
                       const Context::NodeIndexById& nodes, const std::set<std::string>& marked,
                       TimePoint now) {
   uses_.clear();
-  for (const ClaimPtr& claim : claims) {
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const ClaimPtr& claim = claims[i];
     const std::string pool = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
     const std::string& id = claim->status.provider_id;
     if (pool.empty() || id.empty() || claim->metadata.deletion_timestamp || marked.contains(id))
       continue;
-    StateNode state{.claim = std::make_shared<const ClaimFacts>(FactsFrom(*claim))};
+    StateNode state{.claim = facts[i]};
     const auto node = nodes.find(id);
     if (node != nodes.end()) state.node = node->second.front();
     Use& use = uses_[pool];

@@ -28,8 +28,9 @@ class PoolKeeper {
 
   // Looks at all pools: what they have is counted from these claims. Begins the writes.
   void Look(const std::vector<ClaimPtr>& claims,
-            const Context::NodeIndexById& nodes,
-            const std::set<std::string>& marked, TimePoint now);
+            const std::vector<std::shared_ptr<const ClaimFacts>>& facts,
+            const Context::NodeIndexById& nodes, const std::set<std::string>& marked,
+            TimePoint now);
 
   // With the instance types that can be bought for them; by name. Types are asked for the shapes
   // that wait.

@@ -52,7 +52,7 @@ std::string WhyNotMachine(const StateNode& state, const Machine& machine,
 }
 
 // Why its pods keep it; empty if they do not.
-std::string WhyNotPods(const std::vector<PodPtr>& pods, const PodBudgets& budgets, TimePoint now) {
+std::string WhyNotPods(const PodList& pods, const PodBudgets& budgets, TimePoint now) {
   for (const PodPtr& pod : pods) {
     if (IsDisruptable(*pod, now)) continue;
     if (std::string why = WhyNotRead("pod", pod->metadata); !why.empty()) {

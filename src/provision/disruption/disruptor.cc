@@ -35,6 +35,8 @@ uint64_t Mixed(uint64_t seed, std::string_view text) {
   return (seed ^ std::hash<std::string_view>{}(text)) * 0x9E3779B97F4A7C15ULL;
 }
 
+uint64_t Mixed(uint64_t seed, uint64_t number) { return (seed ^ number) * 0x9E3779B97F4A7C15ULL; }
+
 PlannedClaim PlannedFrom(const Replacement& replacement) {
   PlannedClaim planned;
   planned.types = replacement.types;
@@ -68,9 +70,9 @@ uint64_t Disruptor::FingerprintOf(const DisruptionWorld& world) const {
     print = Mixed(print, machine.waits_for);
     if (machine.claim != nullptr) {
       for (const auto& condition : machine.claim->status.conditions)
-        print = Mixed(print, condition.type + condition.status);
+        print = Mixed(Mixed(print, condition.type), condition.status);
     }
-    for (const PodPtr& pod : state.pods) print = Mixed(print, pod->metadata.uid);
+    if (machine.known != nullptr) print = Mixed(print, machine.known->print);
   }
   for (const PoolView& view : world.pools) {
     print = Mixed(print,

@@ -19,7 +19,7 @@ constexpr Duration kUnconsolidatableAgain = std::chrono::minutes(15);
 void Disruptor::TellProtected(const DisruptionWorld& world) {
   constexpr Duration kForGood = std::chrono::hours(1);
   for (const Machine& machine : world.machines) {
-    if (machine.claim == nullptr) continue;
+    if (machine.claim == nullptr || machine.known == nullptr || !machine.known->speaks) continue;
     for (const PodPtr& pod : machine.pods) {
       if (!IsActive(*pod)) continue;
       const Protection protection = ProtectionOf(*pod, world.now);

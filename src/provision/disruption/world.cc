@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "provision/disruption/drift.h"
 
@@ -78,36 +79,53 @@ struct Joined {
   std::string id;
 };
 
-std::vector<Joined> JoinMachines(const DisruptionObjects& objects) {
-  std::map<std::string, Joined> by_id;
-  for (const ClaimPtr& claim : objects.claims) {
-    if (claim->status.provider_id.empty()) continue;
-    Joined& joined = by_id[claim->status.provider_id];
-    joined.machine.claim = claim;
-    joined.state.claim = ClaimFactsOf(*claim, objects.ephemeral_taints);
-  }
-  for (const NodePtr& node : objects.nodes) {
-    if (!IsCompleteNode(*node)) continue;
-    const std::string& id = node->spec.provider_id;
-    by_id[id.empty() ? node->metadata.name : id].state.node = node;
-  }
-  std::map<std::string, std::vector<PodPtr>> by_node;
+// In the order of its nodes.
+std::vector<NodePodsPtr> PodsOnNodes(const DisruptionObjects& objects) {
+  if (!objects.pods_on_nodes.empty()) return objects.pods_on_nodes;
+  std::unordered_map<std::string_view, std::vector<PodPtr>> by_node;
   for (const PodPtr& pod : objects.pods) {
     if (!pod->spec.node_name.empty()) by_node[pod->spec.node_name].push_back(pod);
   }
+  std::vector<NodePodsPtr> all;
+  for (const NodePtr& node : objects.nodes)
+    all.push_back(NodePodsOf(std::move(by_node[node->metadata.name])));
+  return all;
+}
+
+std::vector<PodPtr> LivePodsOfDaemonSets(const DisruptionObjects& objects) {
+  if (objects.pods_on_nodes.empty()) return objects.pods;
+  std::vector<PodPtr> pods = objects.pods;
+  if (objects.daemon_sets.empty()) return pods;
+  for (const NodePodsPtr& on_node : objects.pods_on_nodes)
+    pods.insert(pods.end(), on_node->daemons.begin(), on_node->daemons.end());
+  return pods;
+}
+
+std::vector<Joined> JoinMachines(const DisruptionObjects& objects) {
+  std::map<std::string, Joined> by_id;
+  for (size_t i = 0; i < objects.claims.size(); ++i) {
+    const ClaimPtr& claim = objects.claims[i];
+    if (claim->status.provider_id.empty()) continue;
+    Joined& joined = by_id[claim->status.provider_id];
+    joined.machine.claim = claim;
+    joined.state.claim =
+        objects.facts.empty() ? ClaimFactsOf(*claim, objects.ephemeral_taints) : objects.facts[i];
+  }
+  const std::vector<NodePodsPtr> on_nodes = PodsOnNodes(objects);
+  for (size_t i = 0; i < objects.nodes.size(); ++i) {
+    const NodePtr& node = objects.nodes[i];
+    if (!IsCompleteNode(*node)) continue;
+    const std::string& id = node->spec.provider_id;
+    Joined& joined = by_id[id.empty() ? node->metadata.name : id];
+    joined.state.node = node;
+    joined.machine.known = on_nodes[i];
+    joined.machine.pods = on_nodes[i]->all;
+    joined.state.pods = on_nodes[i]->running;
+  }
   std::vector<Joined> all;
+  all.reserve(by_id.size());
   for (auto& [id, joined] : by_id) {
     joined.id = id;
-    if (joined.state.node != nullptr) {
-      const auto pods = by_node.find(joined.state.node->metadata.name);
-      if (pods != by_node.end()) joined.machine.pods = std::move(pods->second);
-    }
-    std::ranges::sort(joined.machine.pods, {}, [](const PodPtr& pod) {
-      return pod->metadata.namespace_ + "/" + pod->metadata.name;
-    });
-    for (const PodPtr& pod : joined.machine.pods) {
-      if (!IsTerminal(*pod)) joined.state.pods.push_back(pod);
-    }
     joined.machine.nominated = objects.nominated.contains(id);
     joined.machine.queued = objects.queued.contains(id);
     joined.machine.chosen = objects.chosen.contains(id);
@@ -117,7 +135,8 @@ std::vector<Joined> JoinMachines(const DisruptionObjects& objects) {
         objects.marked_for_deletion.contains(id) || IsLeavingMachine(joined.state, joined.machine);
     all.push_back(std::move(joined));
   }
-  std::ranges::sort(all, {}, [](const Joined& joined) { return joined.state.name(); });
+  std::ranges::sort(all, {},
+                    [](const Joined& joined) -> const std::string& { return joined.state.name(); });
   return all;
 }
 
@@ -189,7 +208,7 @@ DisruptionWorld MakeWorld(DisruptionObjects objects, const model::LabelRules& la
   CountClaims(objects, world);
   world.solver.node_objects = objects.nodes;
   world.solver.namespaces = std::move(objects.namespaces);
-  world.solver.daemon_pods = DaemonPods(objects.daemon_sets, objects.pods);
+  world.solver.daemon_pods = DaemonPods(objects.daemon_sets, LivePodsOfDaemonSets(objects));
   world.solver.storage = std::move(objects.storage);
   const StorageIndex storage(world.solver.storage);
   for (const PodPtr& pod : objects.pods) {

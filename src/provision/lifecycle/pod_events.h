@@ -1,7 +1,7 @@
 // PodEvents: when something last happened to the pods of a machine: one was bound, ended, or began
 // to end. That is what consolidateAfter waits for.
 //
-// Found by comparing what is on each node with what was there before. The first look after a start
+// Found by comparing what is on each node with what was there before, if anything there has changed. The first look after a start
 // is no event: a restart must not keep every node for another consolidateAfter. (The peer's does.)
 // That an object is deleted is no event either.
 //
@@ -36,6 +36,8 @@ class PodEvents {
     std::map<std::string, uint8_t> pods;  // by uid: ended, ending
     std::optional<TimePoint> last;
     bool there = true;
+    std::string node;
+    uint64_t version = 0;  // of the pods on it
   };
   Context& context_;
   std::map<std::string, Seen, std::less<>> seen_;  // by provider id
