@@ -4,8 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "net/url.h"
+#include "plugins/batch/extender/factory.h"
+#include "plugins/batch/extender/reference_server.h"
 #include "test/bench/autoscale_cases.h"
+#include "test/bench/session_cases.h"
+#include "test/support/discovered_plugins.h"
 
 namespace coppice::bench {
 namespace {
@@ -56,6 +66,111 @@ TEST(SpeedGuardTest, AQuietPassGrowsNoFasterThanTheCluster) {
   const double large = QuietPass(4'000);
   EXPECT_LT(large, 0.2 * kSlack);
   EXPECT_LT(large / small, 25);  // ten times the nodes; caches make it somewhat more
+}
+
+// Gangs on empty nodes, as the comparison with the real Volcano has them.
+double WholeSession(int64_t nodes, int64_t gangs, int64_t pods,
+                    const batch::PluginRegistry& plugins, const std::string& more = "") {
+  SessionCase world;
+  AddNodes(world, nodes);
+  for (int64_t i = 0; i < gangs; ++i) AddGang(world, i, pods);
+  AddQueues(world);
+  const batch::Conf conf = batch::ParseConf(std::string(kPeersConf) + more).value();
+  size_t bound = 0;
+  const double seconds = SecondsOf([&] {
+    auto session = batch::Session::Open(conf, {}, plugins, test::ThePlugins().filters,
+                                        world.snapshot, world.input);
+    CHECK(session.ok());
+    (*session)->Run();
+    bound = (*session)->Close().binds.size();
+  });
+  CHECK(bound == static_cast<size_t>(gangs * pods));
+  return seconds;
+}
+
+TEST(SpeedGuardTest, ASessionOf10000PodsOnAThousandNodes) {
+  const double seconds =
+      Best([] { return WholeSession(1'000, 100, 100, test::ThePlugins().batch); });
+  EXPECT_LT(seconds, 0.5 * kSlack);
+}
+
+// An extender at no distance, on the thread that asks: questions are written, read, answered, read.
+class NearExtender {
+ public:
+  batch::PluginRegistry Plugins() {
+    batch::PluginRegistry plugins;
+    for (const std::string& name : test::ThePlugins().batch.names()) {
+      if (name != "extender") plugins.Add(name, test::ThePlugins().batch.Find(name).value());
+    }
+    plugins.Add(
+        "extender",
+        batch::extender::MakeFactory(
+            clock_,
+            [this](const net::HttpClientOptions&) -> Result<std::unique_ptr<net::HttpClient>> {
+              return std::unique_ptr<net::HttpClient>(std::make_unique<Client>(*this));
+            },
+            [this](const net::HttpPipesOptions&) -> std::unique_ptr<net::HttpPipes> {
+              return std::make_unique<Pipes>(*this);
+            }));
+    return plugins;
+  }
+  static std::string Conf(const std::string& arguments) {
+    return "  - name: extender\n    arguments: {extender.urlPrefix: 'http://127.0.0.1:1', "
+           "extender.httpTimeout: 60s, " +
+           arguments + "}\n";
+  }
+  size_t questions() const { return questions_; }
+
+ private:
+  net::HttpResponse Answer(const std::string& path, std::string body) {
+    ++questions_;
+    auto answer = server_.Answer({.method = "POST", .path = path, .body = std::move(body)});
+    return {.status = answer.status, .body = std::move(answer.body)};
+  }
+
+  struct Client final : net::HttpClient {
+    explicit Client(NearExtender& to) : to_(to) {}
+    Result<net::HttpResponse> Send(const net::HttpRequest& request, Deadline) override {
+      return to_.Answer(net::ParseUrl(request.url)->path, request.body);
+    }
+    NearExtender& to_;
+  };
+  struct Pipes final : net::HttpPipes {
+    explicit Pipes(NearExtender& to) : to_(to) {}
+    std::vector<std::optional<Result<net::HttpResponse>>> Ask(
+        const Question& question, size_t count,
+        const std::function<std::string(size_t)>& body) override {
+      std::vector<std::optional<Result<net::HttpResponse>>> answers;
+      for (size_t i = 0; i < count; ++i)
+        answers.emplace_back(to_.Answer(question.url.path, body(i)));
+      return answers;
+    }
+    NearExtender& to_;
+  };
+
+  SystemClock clock_;
+  batch::extender::ReferenceServer server_;
+  size_t questions_ = 0;
+};
+
+TEST(SpeedGuardTest, AnExtenderAskedAboutEveryTaskOnEveryNode) {
+  NearExtender extender;
+  const auto plugins = extender.Plugins();
+  const std::string conf = NearExtender::Conf("extender.predicateVerb: predicate");
+  const double seconds = Best([&] { return WholeSession(500, 1, 20, plugins, conf); });
+  EXPECT_EQ(extender.questions(), 2 * 20 * 500u);
+  EXPECT_LT(seconds, 1 * kSlack);
+}
+
+TEST(SpeedGuardTest, AnExtenderAskedOncePerTaskByName) {
+  NearExtender extender;
+  const auto plugins = extender.Plugins();
+  const std::string conf = NearExtender::Conf(
+      "extender.onSessionOpenVerb: onSessionOpen, extender.batchPredicateVerb: batchPredicate, "
+      "extender.compact: true");
+  const double seconds = Best([&] { return WholeSession(1'000, 1, 100, plugins, conf); });
+  EXPECT_EQ(extender.questions(), 2 * (100u + 1));
+  EXPECT_LT(seconds, 0.5 * kSlack);
 }
 
 }  // namespace
