@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "cluster/canonical.h"
@@ -233,12 +234,24 @@ const World::PodEntry* World::FindEntry(std::string_view namespace_, std::string
 }
 
 std::vector<const World::PodEntry*> World::Pods() const {
+  // Entries lie in list order, but for those that were another pod's before: from the end, these are
+  // the ones that come later than something behind them. They alone are sorted.
+  std::vector<const PodEntry*> in_order;
+  std::vector<const PodEntry*> late;
+  in_order.reserve(names_.size());
+  for (size_t id = entries_.size(); id-- > 0;) {
+    const PodEntry& entry = entries_[id];
+    if (!entry.pod) continue;
+    const bool later = !in_order.empty() && in_order.back()->place < entry.place;
+    (later ? late : in_order).push_back(&entry);
+  }
+  std::ranges::reverse(in_order);
+  if (late.empty()) return in_order;
+  std::ranges::sort(late, {}, &PodEntry::place);
   std::vector<const PodEntry*> all;
   all.reserve(names_.size());
-  for (size_t id = 0; id < entries_.size(); ++id) {
-    if (entries_[id].pod) all.push_back(&entries_[id]);
-  }
-  std::ranges::sort(all, {}, &PodEntry::place);
+  std::ranges::merge(in_order, late, std::back_inserter(all), {}, &PodEntry::place,
+                     &PodEntry::place);
   return all;
 }
 

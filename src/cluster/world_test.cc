@@ -58,6 +58,22 @@ TEST(WorldTest, NewPodsComeLastAndAnUpdateKeepsItsPlace) {
   EXPECT_EQ(world.pod_count(), 3u);
 }
 
+TEST(WorldTest, PodsAreListedAsTheyCameWhoeverHasGone) {
+  World world;
+  SeededRng rng(7);
+  std::vector<std::string> expected;
+  for (int i = 0; i < 400; ++i) {
+    expected.push_back("p" + std::to_string(i));
+    world.UpsertPod(WorldPod(expected.back()));
+    for (int gone = 0; i % 10 == 9 && gone < 7; ++gone) {
+      const auto one = expected.begin() + static_cast<long>(rng.Below(expected.size()));
+      world.DeletePod("default", *one);
+      expected.erase(one);
+    }
+    ASSERT_EQ(NodeNames(world.Pods()), expected) << i;
+  }
+}
+
 TEST(WorldTest, APodThatIsBoundLeavesTheUnboundOnesAndMayComeBackToItsPlace) {
   World world;
   world.UpsertNode(WorldNode("n"));
