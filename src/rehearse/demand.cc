@@ -48,8 +48,25 @@ int NumberAt(const Json& line, const char* key, int otherwise) {
 void DemandReader::Done(const std::string& name) {
   const auto found = alive_.find(name);
   if (found == alive_.end()) return;
-  demand_.pods[found->second].done = now_;
+  demand_.pods[found->second.pod].done = now_;
   alive_.erase(found);
+}
+
+void DemandReader::Bound(size_t pod, std::string node) {
+  PodLife& life = demand_.pods[pod];
+  if (!life.bound) life.bound = now_;
+  if (life.node.empty()) life.node = std::move(node);
+}
+
+bool DemandReader::GoesOn(const std::string& name, const Json& line) {
+  const auto known = alive_.find(name);
+  if (known == alive_.end()) return false;
+  const auto created = TimeAt(line, "created");
+  if (created && known->second.created && *created != *known->second.created) return false;
+  // Since the last look at the file before it may have got a node.
+  if (std::string node = TextAt(line, "node"); !node.empty())
+    Bound(known->second.pod, std::move(node));
+  return true;
 }
 
 void DemandReader::ReadShape(const Json& line) {
@@ -74,12 +91,15 @@ void DemandReader::ReadAdded(const std::string& name, const Json& line) {
     ++unreadable_;
     return;
   }
-  if (in_all_ && !first_all_ && alive_.contains(name)) return;  // known from the file before
+  if (in_all_ && !first_all_ && GoesOn(name, line)) return;
   Done(name);
   PodLife life{.name = name, .shape = shape->second, .node = TextAt(line, "node")};
-  life.created = std::clamp(TimeAt(line, "created").value_or(now_), demand_.start, now_);
-  if (!life.node.empty()) life.bound = now_;
-  alive_[name] = demand_.pods.size();
+  const auto created = TimeAt(line, "created");
+  life.created = std::clamp(created.value_or(now_), demand_.start, now_);
+  // Everything may take several looks: who was there before the first of them stood there then.
+  const bool stood = in_all_ && first_all_ && life.created == demand_.start;
+  if (!life.node.empty()) life.bound = stood ? demand_.start : now_;
+  alive_[name] = {demand_.pods.size(), created};
   demand_.pods.push_back(std::move(life));
 }
 
@@ -185,9 +205,7 @@ void DemandReader::Line(std::string_view text) {
   } else if (const std::string bound = TextAt(line, "bind"); !bound.empty()) {
     const auto found = alive_.find(bound);
     if (found == alive_.end()) return;
-    PodLife& life = demand_.pods[found->second];
-    if (!life.bound) life.bound = now_;
-    if (life.node.empty()) life.node = TextAt(line, "node");
+    Bound(found->second.pod, TextAt(line, "node"));
   } else if (const std::string done = TextAt(line, "done"); !done.empty()) {
     Done(done);
   } else if (const std::string budget = TextAt(line, "budget"); !budget.empty()) {
@@ -197,7 +215,8 @@ void DemandReader::Line(std::string_view text) {
   } else if (const std::string type = TextAt(line, "type"); !type.empty()) {
     ReadType(type, line);
   } else if (const std::string node = TextAt(line, "node"); !node.empty()) {
-    if (first_all_) demand_.start_nodes[node] = {TextAt(line, "group"), TextAt(line, "pool")};
+    if (first_all_ && now_ == demand_.start)
+      demand_.start_nodes[node] = {TextAt(line, "group"), TextAt(line, "pool")};
   } else if (const std::string group = TextAt(line, "group"); !group.empty()) {
     if (line.contains("max")) ReadGroup(group, line);
   } else if (line.contains("all")) {

@@ -91,6 +91,9 @@ class DemandReader {
 
  private:
   void Done(const std::string& name);
+  void Bound(size_t pod, std::string node);
+  // Alive under this name and, as far as both lines say, the same pod: it goes on.
+  bool GoesOn(const std::string& name, const nlohmann::json& line);
   void ReadShape(const nlohmann::json& line);
   void ReadAdded(const std::string& name, const nlohmann::json& line);
   void ReadGroup(const std::string& id, const nlohmann::json& line);
@@ -101,7 +104,11 @@ class DemandReader {
 
   Demand demand_;
   std::map<int, uint32_t> shape_ids_;  // of the current file
-  std::map<std::string, size_t, std::less<>> alive_;
+  struct Alive {
+    size_t pod = 0;                    // of demand_.pods
+    std::optional<TimePoint> created;  // as the line has it
+  };
+  std::map<std::string, Alive, std::less<>> alive_;
   std::map<std::string, size_t, std::less<>> group_at_;
   std::map<std::string, model::PodDisruptionBudget> budgets_;
   std::map<std::string, model::NodePool> pools_;

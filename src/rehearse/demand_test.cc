@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/fake_clock.h"
 #include "cloud/fake_node_claims.h"
 #include "cloud/fake_node_groups.h"
@@ -61,6 +63,50 @@ TEST(DemandTest, ANewFileGoesOnWhereTheLastOneWas) {
   EXPECT_EQ(demand.pods[1].done, std::nullopt);
 }
 
+// A pod that was bound between the last look at one file and the first at the next is told of with its
+// node and without a "bind".
+TEST(DemandTest, ANodeThatCameWithANewFileCounts) {
+  const Demand demand = MUST(FromLines(
+      {R"({"coppice-log":1})", R"({"at":1767592800000})", kShape, R"({"all":true})",
+       R"({"at":1767592810000})", R"({"add":"d/a","shape":0,"created":1767592809000})",
+       R"({"coppice-log":1})", R"({"at":1767592860000})", kShape,
+       R"({"add":"d/a","shape":0,"created":1767592809000,"node":"n"})", R"({"all":true})"}));
+  ASSERT_EQ(demand.pods.size(), 1u);
+  EXPECT_EQ(demand.pods[0].created, At(9));
+  EXPECT_EQ(demand.pods[0].bound, At(60));
+  EXPECT_EQ(demand.pods[0].node, "n");
+  EXPECT_EQ(demand.pods[0].done, std::nullopt);
+}
+
+TEST(DemandTest, TwoPodsOfOneNameInTwoFilesAreTwo) {
+  const Demand demand = MUST(FromLines(
+      {R"({"coppice-log":1})", R"({"at":1767592800000})", kShape,
+       R"({"add":"d/web-0","shape":0,"created":1767592700000,"node":"n"})", R"({"all":true})",
+       R"({"coppice-log":1})", R"({"at":1767592860000})", kShape,
+       R"({"add":"d/web-0","shape":0,"created":1767592855000,"node":"m"})", R"({"all":true})"}));
+  ASSERT_EQ(demand.pods.size(), 2u);
+  EXPECT_EQ(demand.pods[0].node, "n");
+  EXPECT_EQ(demand.pods[0].done, At(60));
+  EXPECT_EQ(demand.pods[1].created, At(55));
+  EXPECT_EQ(demand.pods[1].node, "m");
+  EXPECT_EQ(demand.pods[1].done, std::nullopt);
+}
+
+// What stood there is told of in several looks.
+TEST(DemandTest, WhoIsToldOfLaterStoodThereAllTheSame) {
+  const Demand demand = MUST(FromLines(
+      {R"({"coppice-log":1})", R"({"at":1767592800000})", kShape, R"({"node":"n","group":"g"})",
+       R"({"add":"d/a","shape":0,"created":1767592700000,"node":"n"})", R"({"at":1767592801000})",
+       R"({"node":"late","group":"g"})",
+       R"({"add":"d/b","shape":0,"created":1767592700000,"node":"n"})",
+       R"({"add":"d/new","shape":0,"created":1767592800500,"node":"n"})", R"({"all":true})"}));
+  ASSERT_EQ(demand.pods.size(), 3u);
+  EXPECT_TRUE(demand.Stood(demand.pods[0]));
+  EXPECT_TRUE(demand.Stood(demand.pods[1]));
+  EXPECT_FALSE(demand.Stood(demand.pods[2]));
+  EXPECT_EQ(demand.start_nodes.size(), 1u) << "another came while it was being told";
+}
+
 TEST(DemandTest, LinesThatCannotBeReadAreCounted) {
   const Demand demand = MUST(FromLines({R"({"at":1767592800000})", "no JSON", "[]",
                                         R"({"add":"d/a","shape":7})", R"({"at":"tomorrow"})"}));
@@ -113,6 +159,94 @@ TEST(RecorderTest, WhatAWorldGoesThroughIsReadBackWithoutSecrets) {
   EXPECT_OK(ReadLog(dir.At("log"), [&](std::string_view line) { all += line; }, notes));
   EXPECT_THAT(all, Not(HasSubstr("PASSWORD")));
   EXPECT_THAT(all, HasSubstr("safe-to-evict"));
+}
+
+// Two pods of a look, though the file is large enough after the first of them.
+TEST(RecorderTest, AFileHasEverythingBeforeTheNextBegins) {
+  test::TempDirectory dir;
+  InlineWorkers workers;
+  const Log log = Log::Null();
+  cluster::World world;
+  const auto writer =
+      MUST(LogWriter::Open({.directory = dir.At("log"), .max_file_bytes = 1}, workers, log));
+  Recorder recorder(writer, world, {.shapes = 2, .pods = 2});
+  for (const char* name : {"a", "b", "c", "d", "e"})
+    world.UpsertPod(std::make_shared<const model::Pod>(APod(name)));
+  for (int i = 0; i < 3; ++i) {
+    recorder.Look(nullptr, At(i));
+    EXPECT_EQ(recorder.whole(), i == 2) << i;
+  }
+  recorder.Look(nullptr, At(3));
+  EXPECT_FALSE(recorder.whole()) << "the next file";
+  recorder.Look(nullptr, At(4));
+  recorder.Look(nullptr, At(5));
+  EXPECT_TRUE(recorder.whole());
+
+  const Demand demand = MUST(ReadDemand(dir.At("log")));
+  EXPECT_EQ(demand.pods.size(), 5u);
+  for (const PodLife& life : demand.pods) EXPECT_EQ(life.done, std::nullopt) << life.name;
+}
+
+TEST(RecorderTest, AFileThatIsNotWholeGoesOnWithTheNextLook) {
+  test::TempDirectory dir;
+  InlineWorkers workers;
+  const Log log = Log::Null();
+  cluster::World world;
+  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world,
+                    {.shapes = 2, .pods = 2});
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    model::Pod pod = APod(name);
+    if (pod.metadata.name != "e") pod.spec.node_name = "n";
+    world.UpsertPod(std::make_shared<const model::Pod>(pod));
+  }
+  recorder.Look(nullptr, At(0));
+  EXPECT_FALSE(recorder.whole());
+  world.DeletePod("d", "a");  // told of
+  world.DeletePod("d", "d");  // not yet
+  world.UpsertPod(std::make_shared<const model::Pod>(APod("f")));
+  recorder.Look(nullptr, At(1));
+  model::Pod bound = APod("e");
+  bound.spec.node_name = "n";
+  world.UpsertPod(std::make_shared<const model::Pod>(bound));
+  recorder.Look(nullptr, At(2));
+  EXPECT_TRUE(recorder.whole());
+
+  const Demand demand = MUST(ReadDemand(dir.At("log")));
+  std::map<std::string, PodLife> lives;
+  for (const PodLife& life : demand.pods) {
+    EXPECT_TRUE(lives.emplace(life.name, life).second) << life.name << " is there twice";
+  }
+  EXPECT_EQ(lives.size(), 5u) << "nobody has seen d";
+  EXPECT_EQ(lives.at("d/a").done, At(1));
+  for (const char* stood : {"d/a", "d/b", "d/c"}) EXPECT_TRUE(demand.Stood(lives.at(stood)));
+  EXPECT_EQ(lives.at("d/e").bound, At(2));
+  EXPECT_EQ(lives.at("d/f").bound, std::nullopt);
+}
+
+// The World gives the number of a pod that is gone to another one.
+TEST(RecorderTest, APodInThePlaceOfAnotherIsAnother) {
+  test::TempDirectory dir;
+  InlineWorkers workers;
+  const Log log = Log::Null();
+  cluster::World world;
+  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world);
+  world.UpsertPod(std::make_shared<const model::Pod>(APod("a")));
+  world.UpsertPod(std::make_shared<const model::Pod>(APod("same")));
+  recorder.Look(nullptr, At(0));
+  world.DeletePod("d", "a");
+  world.UpsertPod(std::make_shared<const model::Pod>(APod("b")));
+  model::Pod again = APod("same");
+  again.metadata.uid = "another";
+  world.UpsertPod(std::make_shared<const model::Pod>(again));
+  recorder.Look(nullptr, At(5));
+
+  const Demand demand = MUST(ReadDemand(dir.At("log")));
+  std::multimap<std::string, PodLife> lives;
+  for (const PodLife& life : demand.pods) lives.emplace(life.name, life);
+  ASSERT_EQ(lives.size(), 4u);
+  EXPECT_EQ(lives.find("d/a")->second.done, At(5));
+  EXPECT_EQ(lives.find("d/b")->second.done, std::nullopt);
+  EXPECT_EQ(lives.count("d/same"), 2u);
 }
 
 // As an API server sends it: whatever could hold a secret holds one here, and none is in the files.

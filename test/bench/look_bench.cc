@@ -2,10 +2,20 @@
 //
 // BM_Look: a look at the cluster (web/seen.h), four times a second while somebody watches.
 // BM_TakeMoment: what a what-if takes hold of (whatif/live.h), once per question.
+// BM_RecordQuiet: a look of the recorder (rehearse/recorder.h) at a cluster where a hundred pods have
+// changed, every five seconds.
+// BM_RecordStart: its looks until the first file has everything; "worst" is the longest of them, in
+// milliseconds.
 
 #include <benchmark/benchmark.h>
 
+#include <chrono>
+#include <filesystem>
+
+#include "rehearse/recorder.h"
 #include "test/support/discovered_plugins.h"
+#include "test/support/must.h"
+#include "test/support/test_certificates.h"
 #include "web/seen.h"
 #include "whatif/live.h"
 
@@ -104,6 +114,74 @@ void BM_TakeMoment(benchmark::State& state) {
 BENCHMARK(BM_TakeMoment)
     ->ArgNames({"nodes", "pods"})
     ->Args({2'000, 20'000})
+    ->Args({5'000, 150'000})
+    ->Unit(benchmark::kMillisecond);
+
+// To a disk that takes everything at once, on workers that never run: what is measured is the look.
+struct NoWorkers final : Workers {
+  Status Submit(std::function<void()>) override { return Status::Ok(); }
+};
+
+struct Recording {
+  explicit Recording(const cluster::World& world)
+      : recorder(
+            MUST(rehearse::LogWriter::Open(
+                {.directory = dir.At("log"), .max_waiting_bytes = size_t{8} << 30}, workers, log)),
+            world) {}
+  const test::TempDirectory dir;
+  NoWorkers workers;
+  const Log log = Log::Null();
+  rehearse::Recorder recorder;
+};
+
+double UntilWhole(Recording& recording, Scene& scene) {
+  using Clock = std::chrono::steady_clock;
+  double worst = 0;
+  do {
+    scene.now += std::chrono::milliseconds(200);
+    const auto began = Clock::now();
+    recording.recorder.Look(&scene.groups, scene.now);
+    worst =
+        std::max(worst, std::chrono::duration<double, std::milli>(Clock::now() - began).count());
+  } while (!recording.recorder.whole());
+  return worst;
+}
+
+void BM_RecordStart(benchmark::State& state) {
+  Scene scene(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
+  double worst = 0;
+  for (auto _ : state) {
+    std::optional<Recording> recording(std::in_place, scene.world);
+    worst = std::max(worst, UntilWhole(*recording, scene));
+    state.PauseTiming();
+    recording.reset();
+    state.ResumeTiming();
+  }
+  state.counters["worst"] = worst;
+}
+BENCHMARK(BM_RecordStart)
+    ->ArgNames({"nodes", "pods"})
+    ->Args({5'000, 150'000})
+    ->Unit(benchmark::kMillisecond);
+
+void BM_RecordQuiet(benchmark::State& state) {
+  Scene scene(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
+  Recording recording(scene.world);
+  UntilWhole(recording, scene);
+  int changed = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    for (int i = 0; i < 100; ++i, ++changed) {
+      const int pod = changed % static_cast<int>(state.range(1));
+      scene.world.UpsertPod(PodOf(pod, "node-" + std::to_string(pod % state.range(0))));
+    }
+    scene.now += std::chrono::seconds(5);
+    state.ResumeTiming();
+    recording.recorder.Look(&scene.groups, scene.now);
+  }
+}
+BENCHMARK(BM_RecordQuiet)
+    ->ArgNames({"nodes", "pods"})
     ->Args({5'000, 150'000})
     ->Unit(benchmark::kMillisecond);
 
