@@ -26,6 +26,12 @@ struct Decision {
   }
 };
 
+struct Wait {
+  Duration time{};
+  std::string pod;
+};
+inline constexpr size_t kWaitsTold = 5;
+
 struct Outcome {
   std::string name;
   TimePoint start;
@@ -41,11 +47,14 @@ struct Outcome {
   size_t started = 0;
   size_t waiting = 0;  // at the end
   Duration median_wait{};
-  Duration long_wait{};  // 99 of 100 waited less
-  Duration longest_wait{};
-  std::string longest_waiter;
+  Duration long_wait{};             // 99 of 100 waited less
+  std::vector<Wait> longest_waits;  // at most kWaitsTold, the longest first
   size_t passes = 0;
   double real_seconds = 0;
+
+  Duration longest_wait() const {
+    return longest_waits.empty() ? Duration::zero() : longest_waits.front().time;
+  }
 };
 
 }  // namespace coppice::rehearse

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/strings.h"
 #include "rehearse/comparison.h"
 #include "rehearse/played_pools.h"
@@ -82,10 +84,27 @@ TEST(PlayerTest, MachinesComeForWhatWasWantedAndGoAfterIt) {
   EXPECT_GE(outcome.bought, 4);
   EXPECT_GE(outcome.removed, 3);
   EXPECT_LE(outcome.peak_machines, 6);
-  EXPECT_GT(outcome.longest_wait, std::chrono::minutes(1)) << "machines take their time to boot";
+  EXPECT_GT(outcome.longest_wait(), std::chrono::minutes(1)) << "machines take their time to boot";
   EXPECT_GT(outcome.cost, 2 * 0.5) << "one machine for two hours, and more";
   EXPECT_LT(outcome.cost, 6 * 2 * 0.5);
   EXPECT_EQ(outcome.samples.back().machines, 1);
+}
+
+TEST(PlayerTest, WhoWaitedLongestIsTold) {
+  const Demand demand = ADay();
+  const Outcome outcome = PlayOn(demand, GroupsAsConfig(demand, 1));
+  ASSERT_EQ(outcome.longest_waits.size(), kWaitsTold) << "nine pods wait for machines";
+  for (size_t i = 1; i < kWaitsTold; ++i)
+    EXPECT_GE(outcome.longest_waits[i - 1].time, outcome.longest_waits[i].time);
+  std::set<std::string> pods;
+  for (const Wait& wait : outcome.longest_waits) pods.insert(wait.pod);
+  EXPECT_EQ(pods.size(), kWaitsTold);
+  const std::string text = AsText({outcome});
+  const std::string page = AsHtml({outcome}, "log");
+  for (const std::string& pod : pods) {
+    EXPECT_THAT(text, HasSubstr(" " + pod + "\n"));
+    EXPECT_THAT(page, HasSubstr(" " + pod + "\n"));
+  }
 }
 
 TEST(PlayerTest, TheSameSeedGivesTheSameDay) {
