@@ -235,22 +235,22 @@ class RealCluster {
                                      .identity = Identity(),
                                      .max_view_age = MaxViewAge(),
                                      .dry_run = flags_.dry_run});
-    dashboard_ =
-        TRY(Dashboard::Open({.options = web_,
-                             .flags = flags_,
-                             .plugins = plugins_,
-                             .log = log_,
-                             .metrics = &metrics_,
-                             .decide =
-                                 [this](Dashboard::WithWorld errand) {
-                                   executor_->Post([this, errand = std::move(errand)] {
-                                     const bool still = CanLook();
-                                     errand(still ? &world_ : nullptr, Groups(), clock_.Now());
-                                   });
-                                 },
-                             .health = [this](report::JsonOut& out) { shown_->Write(out); },
-                             .stands_by = [this] { return shown_->StandsBy(); },
-                             .control_state = [this] { return shown_->ControlState(); }}));
+    dashboard_ = TRY(Dashboard::Open(
+        {.options = web_,
+         .flags = flags_,
+         .plugins = plugins_,
+         .log = log_,
+         .node_pools = settings_.node_pools,
+         .metrics = &metrics_,
+         .decide =
+             [this](Dashboard::WithWorld errand) {
+               executor_->Post([this, errand = std::move(errand)] {
+                 errand({CanLook() ? &world_ : nullptr, Groups(), Claims(), clock_.Now()});
+               });
+             },
+         .health = [this](report::JsonOut& out) { shown_->Write(out); },
+         .stands_by = [this] { return shown_->StandsBy(); },
+         .control_state = [this] { return shown_->ControlState(); }}));
     if (!dashboard_) return Status::Ok();
     log_.Info("dashboard", {{"url", dashboard_->url()}});
     executor_->Spawn(ShowOff());

@@ -72,6 +72,7 @@ class Simulation {
   Status SetUp();
   void CountPods();
   Status RemoveNodes();
+  Status AskOthersFirst();
   struct Passed {
     std::shared_ptr<const report::PassReport> report;
     bool acted = false;
@@ -173,6 +174,17 @@ Status Simulation::RemoveNodes() {
   return Status::Ok();
 }
 
+Status Simulation::AskOthersFirst() {
+  if (!what_if_.asked_first) return Status::Ok();
+  ClusterObjects objects = what_if_.cluster;
+  objects.nodes = world_.Nodes();
+  objects.pods.clear();
+  for (const cluster::World::PodEntry* entry : world_.Pods()) objects.pods.push_back(entry->pod);
+  TRY(what_if_.asked_first(objects));
+  cluster_->Become(objects);
+  return Status::Ok();
+}
+
 Simulation::Passed Simulation::Pass() {
   ++plan_.passes;
   WhatIfStep step{.after = clock_.Now() - plan_.now};
@@ -206,6 +218,7 @@ Result<WhatIfPlan> Simulation::Run() {
   TRY(SetUp());
   CountPods();
   TRY(RemoveNodes());
+  TRY(AskOthersFirst());
   const Duration scan =
       std::max(what_if_.flags.options.scan_interval, Duration(std::chrono::seconds(1)));
   const TimePoint end = clock_.Now() + what_if_.horizon;

@@ -104,7 +104,7 @@ void BM_TakeMoment(benchmark::State& state) {
   Scene scene(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
   for (auto _ : state) {
     std::optional<whatif::LiveMoment> moment =
-        whatif::TakeMoment(scene.world, scene.groups, scene.now, {});
+        whatif::TakeMoment(scene.world, &scene.groups, scene.now, {});
     benchmark::DoNotOptimize(moment);
     state.PauseTiming();
     moment.reset();

@@ -77,6 +77,7 @@ Result<std::unique_ptr<Dashboard>> OpenDashboard(const ModelCommand& command,
       {.options = std::move(options),
        .flags = command.flags,
        .plugins = plugins,
+       .node_pools = command.node_pools,
        .metrics = &metrics,
        .decide = [&](Dashboard::WithWorld errand) { steering.Post(std::move(errand)); },
        .control_state = [&] { return steering.Json(); },
@@ -114,7 +115,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   steering.meanwhile = [&] {
     if (!dashboard) return;
     for (const Dashboard::WithWorld& errand : steering.TakeErrands())
-      errand(&host->world(), &host->groups(), clock.Now());
+      errand({.world = &host->world(), .groups = &host->groups(), .now = clock.Now()});
     dashboard->LookIfDue(host->world(), &host->groups(), clock.Now());
   };
 
@@ -161,6 +162,7 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
   const auto stopped = [] { return interrupted != 0; };
   const SystemClock real;
   whatif::ModelHost* host = nullptr;
+  const cloud::NodeClaims* claims = nullptr;
   const auto watch = [&](const whatif::ModelScene& scene) -> Result<Watching> {
     const std::shared_ptr<Dashboard> dashboard =
         TRY(OpenDashboard(command, plugins, speed, scene.metrics, steering));
@@ -169,7 +171,7 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
       if (shown == nullptr || host == nullptr) return;
       cloud::NodeGroups* const theirs = host->groups_or_null();
       for (const Dashboard::WithWorld& errand : steering.TakeErrands())
-        errand(&host->world(), theirs, clock.Now());
+        errand({&host->world(), theirs, claims, clock.Now()});
       shown->LookIfDue(host->world(), theirs, clock.Now());
     };
     return Watching{
@@ -191,7 +193,8 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
         .pass_ended =
             [&, dashboard](const std::shared_ptr<const report::PassReport>& report) {
               if (dashboard) dashboard->PassEnded(report, host->last_pass_took());
-            }};
+            },
+        .claims = &claims};
   };
   return PlayPools(command, plugins, real, watch);
 }
