@@ -51,6 +51,24 @@ const std::vector<Row>& Rows() {
   return rows;
 }
 
+// Of gangs, where any was played.
+const std::vector<Row>& GangRows() {
+  static const std::vector<Row> rows = {
+      {"gangs started", [](const Outcome& o) { return fmt::format("{}", o.gangs_started); }},
+      {"gangs that did not",
+       [](const Outcome& o) { return fmt::format("{}", o.gangs - o.gangs_started); }},
+      {"half of them waited less", [](const Outcome& o) { return Time(o.median_gang_wait); }},
+  };
+  return rows;
+}
+
+std::vector<Row> RowsFor(const std::vector<Outcome>& outcomes) {
+  std::vector<Row> rows = Rows();
+  if (std::ranges::any_of(outcomes, [](const Outcome& o) { return o.gangs > 0; }))
+    rows.insert(rows.end(), GangRows().begin(), GangRows().end());
+  return rows;
+}
+
 std::string Html(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -124,6 +142,8 @@ std::string WaitLines(const std::vector<Outcome>& outcomes) {
     for (const Wait& wait : outcome.longest_waits)
       out += fmt::format("    {:<9} {}\n", Time(wait.time), wait.pod);
     if (outcome.longest_waits.empty()) out += "    nobody waited\n";
+    for (const Wait& wait : outcome.longest_gangs)
+      out += fmt::format("    {:<9} the gang {}\n", Time(wait.time), wait.pod);
   }
   return out;
 }
@@ -159,7 +179,7 @@ std::string AsText(const std::vector<Outcome>& outcomes) {
   std::string out = fmt::format("{:<28}", "");
   for (const Outcome& outcome : outcomes) out += fmt::format(" {:>22}", outcome.name);
   out += '\n';
-  for (const Row& row : Rows()) {
+  for (const Row& row : RowsFor(outcomes)) {
     out += fmt::format("{:<28}", row.label);
     for (const Outcome& outcome : outcomes) out += fmt::format(" {:>22}", row.value(outcome));
     out += '\n';
@@ -192,7 +212,7 @@ std::string AsHtml(const std::vector<Outcome>& outcomes, const std::string& log)
     out += fmt::format("<th style=\"color:{}\">{}</th>", kColours[i % 2], Html(outcomes[i].name));
   }
   out += "</tr>\n";
-  for (const Row& row : Rows()) {
+  for (const Row& row : RowsFor(outcomes)) {
     out += fmt::format("<tr><td>{}</td>", row.label);
     for (const Outcome& outcome : outcomes) {
       out += fmt::format("<td>{}</td>", Html(row.value(outcome)));

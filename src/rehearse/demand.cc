@@ -137,21 +137,53 @@ void DemandReader::ReadBudget(const std::string& name, const Json& line) {
   budgets_.insert_or_assign(name, *std::move(budget));
 }
 
-void DemandReader::ReadPool(const std::string& name, const Json& line) {
+void DemandReader::ReadGang(const std::string& name, const Json& line) {
   const auto object = line.find("object");
+  const auto known = gangs_alive_.find(name);
   if (object == line.end()) {
-    pools_.erase(name);
+    if (known == gangs_alive_.end()) return;
+    demand_.gangs[known->second].done = now_;
+    gangs_alive_.erase(known);
     return;
   }
-  auto pool = wire::FromJson<model::NodePool>(object->dump());
-  if (!pool.ok()) {
+  auto group = wire::FromJson<model::PodGroup>(object->dump());
+  const size_t slash = name.find('/');
+  if (!group.ok() || slash == std::string::npos) {
     ++unreadable_;
     return;
   }
-  pool->metadata = {};
-  pool->metadata.name = name;
-  pool->status = {};
-  pools_.insert_or_assign(name, *std::move(pool));
+  if (in_all_) gangs_named_.insert(name);
+  group->metadata = {};
+  group->metadata.namespace_ = name.substr(0, slash);
+  group->metadata.name = name.substr(slash + 1);
+  group->status = {};
+  if (known != gangs_alive_.end()) {
+    demand_.gangs[known->second].group = *std::move(group);
+    return;
+  }
+  gangs_alive_[name] = demand_.gangs.size();
+  demand_.gangs.push_back({.group = *std::move(group), .created = now_});
+}
+
+// Of an object without a namespace, as it is from here on.
+template <class T>
+void DemandReader::ReadNamed(const std::string& name, const Json& line,
+                             std::map<std::string, T>& objects) {
+  const auto object = line.find("object");
+  if (object == line.end()) {
+    objects.erase(name);
+    return;
+  }
+  auto read = wire::FromJson<T>(object->dump());
+  if (!read.ok()) {
+    ++unreadable_;
+    return;
+  }
+  T one = *std::move(read);
+  one.metadata = {};
+  one.metadata.name = name;
+  if constexpr (requires { one.status; }) one.status = {};
+  objects.insert_or_assign(name, std::move(one));
 }
 
 void DemandReader::ReadType(const std::string& name, const Json& line) {
@@ -177,6 +209,11 @@ void DemandReader::EndOfAll() {
       if (!named_.contains(name)) missed.push_back(name);
     }
     for (const std::string& name : missed) Done(name);
+    std::erase_if(gangs_alive_, [this](const auto& gang) {
+      if (gangs_named_.contains(gang.first)) return false;
+      demand_.gangs[gang.second].done = now_;
+      return true;
+    });
   }
   in_all_ = first_all_ = false;
 }
@@ -191,8 +228,11 @@ void DemandReader::Line(std::string_view text) {
     in_all_ = true;
     shape_ids_.clear();
     named_.clear();
+    gangs_named_.clear();
     budgets_.clear();
     pools_.clear();
+    queues_.clear();
+    priorities_.clear();
   } else if (const auto at = TimeAt(line, "at")) {
     now_ = std::max(now_, *at);
     if (!started_) demand_.start = now_;
@@ -211,7 +251,13 @@ void DemandReader::Line(std::string_view text) {
   } else if (const std::string budget = TextAt(line, "budget"); !budget.empty()) {
     ReadBudget(budget, line);
   } else if (const std::string pool = TextAt(line, "nodepool"); !pool.empty()) {
-    ReadPool(pool, line);
+    ReadNamed(pool, line, pools_);
+  } else if (const std::string gang = TextAt(line, "gang"); !gang.empty()) {
+    ReadGang(gang, line);
+  } else if (const std::string queue = TextAt(line, "queue"); !queue.empty()) {
+    ReadNamed(queue, line, queues_);
+  } else if (const std::string priority = TextAt(line, "priority"); !priority.empty()) {
+    ReadNamed(priority, line, priorities_);
   } else if (const std::string type = TextAt(line, "type"); !type.empty()) {
     ReadType(type, line);
   } else if (const std::string node = TextAt(line, "node"); !node.empty()) {
@@ -231,6 +277,8 @@ Result<Demand> DemandReader::Finish() && {
   }
   for (auto& [name, budget] : budgets_) demand_.budgets.push_back(std::move(budget));
   for (auto& [name, pool] : pools_) demand_.pools.push_back(std::move(pool));
+  for (auto& [name, queue] : queues_) demand_.queues.push_back(std::move(queue));
+  for (auto& [name, one] : priorities_) demand_.priorities.push_back(std::move(one));
   for (auto& [name, type] : types_) demand_.types.push_back(std::move(type));
   std::ranges::stable_sort(demand_.pods, std::less<>(), &PodLife::created);
   return std::move(demand_);

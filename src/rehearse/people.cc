@@ -1,7 +1,6 @@
 #include "rehearse/people.h"
 
 #include <algorithm>
-#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -151,25 +150,13 @@ void People::Bound(const model::Pod& pod) {
   // begins, and says nothing of how one fares with it.
   if (!demand_.Stood(recorded) || life->first != recorded.name) {
     waits_.push_back(wait);
-    KeepLongest(wait, life->first);
+    if (wait > Duration::zero()) KeepLongest({wait, life->first}, outcome_.longest_waits);
   }
   if (!demand_.shapes[recorded.shape].finite() || !recorded.bound || !recorded.done) return;
   model_.agenda.In(*recorded.done - *recorded.bound, [this, i = life->second, name = life->first] {
     const auto now = names_.find(i);
     if (now != names_.end() && now->second == name) End(i);
   });
-}
-
-// Of equal ones the first.
-void People::KeepLongest(Duration wait, const std::string& pod) {
-  std::vector<Wait>& longest = outcome_.longest_waits;
-  if (wait <= Duration::zero()) return;
-  if (longest.size() == kWaitsTold) {
-    if (wait <= longest.back().time) return;
-    longest.pop_back();
-  }
-  const auto place = std::ranges::upper_bound(longest, wait, std::greater<>(), &Wait::time);
-  longest.insert(place, {wait, pod});
 }
 
 void People::Left(const model::Pod& pod) {

@@ -36,7 +36,6 @@ class People {
   void Create(size_t i, const std::string& name, const std::string& node);
   void End(size_t i);
   void Bound(const model::Pod& pod);
-  void KeepLongest(Duration wait, const std::string& pod);
   void Left(const model::Pod& pod);
 
   sim::Model& model_;

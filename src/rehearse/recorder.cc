@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "model/batch.h"
 #include "model/node_pool.h"
 #include "model/requirement.h"
 #include "rehearse/log_lines.h"
@@ -24,6 +25,9 @@ void Recorder::Forget() {
   groups_.clear();
   budgets_ = {};
   pools_ = {};
+  gangs_ = {};
+  queues_ = {};
+  priorities_ = {};
   types_.clear();
 }
 
@@ -173,6 +177,31 @@ void Recorder::LookAtPools(std::string& lines) {
   PutChanges("nodepool", "object", world_.objects<model::NodePool>(), bare, pools_, lines);
 }
 
+// Groups of pods that start together, and what decides among them. Nothing where no batch scheduler
+// is looked after.
+void Recorder::LookAtGangs(std::string& lines) {
+  const auto group = [](const model::PodGroup& one) {
+    model::PodGroup made;
+    made.spec = one.spec;
+    return made;
+  };
+  const auto queue = [](const model::Queue& one) {
+    model::Queue made;
+    made.spec = one.spec;
+    return made;
+  };
+  const auto priority = [](const model::PriorityClass& one) {
+    model::PriorityClass made;
+    made.value = one.value;
+    made.preemption_policy = one.preemption_policy;
+    return made;
+  };
+  PutChanges("gang", "object", world_.objects<model::PodGroup>(), group, gangs_, lines);
+  PutChanges("queue", "object", world_.objects<model::Queue>(), queue, queues_, lines);
+  PutChanges("priority", "object", world_.objects<model::PriorityClass>(), priority, priorities_,
+             lines);
+}
+
 void Recorder::LookAtTypes(const cloud::NodeClaims& claims, std::string& lines) {
   world_.objects<model::NodePool>().ForEach([&](const auto& pool) {
     const auto types = claims.InstanceTypesFor(*pool, {});
@@ -203,6 +232,7 @@ void Recorder::Look(cloud::NodeGroups* groups, TimePoint now, const cloud::NodeC
   LookAtNodes(groups, lines);
   LookAtBudgets(lines);
   LookAtPools(lines);
+  LookAtGangs(lines);
   if (claims != nullptr && (types_.empty() || look_ % kLooksPerCatalog == 0))
     LookAtTypes(*claims, lines);
   pods_.Look(lines);

@@ -13,6 +13,9 @@
 //   {"group":"g","min":0,"max":9,"target":3,"price":0.1,"template":{…}}   what the cloud said
 //   {"budget":"ns/name","pdb":{…}}                      a PodDisruptionBudget's spec; without: gone
 //   {"nodepool":"p","object":{…}}                       a NodePool's spec; without: gone
+//   {"gang":"ns/name","object":{…}}                     a PodGroup's spec; without: gone
+//   {"queue":"q","object":{…}}                          a Queue's spec; without: gone
+//   {"priority":"p","object":{…}}                       a PriorityClass; without: gone
 //   {"type":"t","cpu":…,"memory":…,"gpus":…,"arch":"a","zones":["z"],"price":0.1,"spot":0.03}
 //                                                       what pools can buy: milli cpus and bytes
 //                                                       for pods; "spot" if it is sold so
@@ -79,6 +82,7 @@ class Recorder {
   void LookAtGroups(cloud::NodeGroups& groups, TimePoint now, std::string& lines);
   void LookAtBudgets(std::string& lines);
   void LookAtPools(std::string& lines);
+  void LookAtGangs(std::string& lines);
   void LookAtTypes(const cloud::NodeClaims& claims, std::string& lines);
 
   std::shared_ptr<LogWriter> writer_;
@@ -93,6 +97,9 @@ class Recorder {
   std::map<std::string, std::string> groups_;  // the line that was written last
   KeptObjects budgets_;
   KeptObjects pools_;
+  KeptObjects gangs_;
+  KeptObjects queues_;
+  KeptObjects priorities_;
   std::map<std::string, std::string> types_;  // the line
 };
 
