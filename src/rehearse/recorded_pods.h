@@ -23,7 +23,7 @@ class RecordedPods {
  public:
   // Of one look: a few milliseconds each.
   struct Limits {
-    size_t shapes = 500;  // that are made JSON of
+    size_t shapes = 1'000;  // that are made JSON of
     size_t pods = 20'000;
   };
   explicit RecordedPods(const cluster::World& world, Limits limits)
