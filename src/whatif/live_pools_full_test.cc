@@ -144,6 +144,16 @@ TEST_F(LivePoolsTest, PodsThatAreAddedAreTheDifference) {
   EXPECT_EQ(json["steps"][0]["bought"][0]["to"], row["with"]);
 }
 
+TEST_F(LivePoolsTest, WhatIsBoughtHasItsPodsAndStays) {
+  disruption_ = true;
+  const LiveAnswer answer = MUST(Ask({.pod = APod("like", "3"), .pods = 4}));
+  EXPECT_THAT(answer.with.pools->bought, Not(IsEmpty()));
+  EXPECT_THAT(answer.with.pools->moves, IsEmpty());
+  EXPECT_THAT(answer.with.pools->pods_after, SizeIs(6));
+  for (const auto& pod : answer.with.pools->pods_after)
+    EXPECT_FALSE(pod->spec.node_name.empty()) << pod->metadata.name;
+}
+
 TEST_F(LivePoolsTest, ATypeThatIsForbiddenIsNotBought) {
   const LiveChange change{.pod = APod("like", "3"), .pods = 6};
   EXPECT_THAT(TypesBought(MUST(Ask(change)).with), Contains("large"));
@@ -197,6 +207,7 @@ TEST_F(LivePoolsTest, WhatMayNotBeDisturbedKeepsItsNode) {
   json = CheckedJson(MUST(Ask({.remove_nodes = {"web-2"}})));
   EXPECT_EQ(json["removals"][0]["drains"], false);
   EXPECT_THAT(json["removals"][0]["why"].get<std::string>(), HasSubstr("annotation"));
+  EXPECT_EQ(json["removals"][0]["pods"][0]["text"], "another node, if this went");
 }
 
 TEST_F(LivePoolsTest, ABudgetOfPodsKeepsThemWhereTheyAre) {

@@ -71,6 +71,11 @@ Judged JudgeRemoval(const provision::DisruptionWorld& world, const provision::Po
   answer.at_once = tracker.CanRemove(moving).in_parallel;
   if (answer.drains) answer.why = WhyMachineStays(world, budgets, index);
   if (!answer.why.empty()) answer.drains = false;
+  // Places are looked for only for pods of a node that goes.
+  for (PodFate& fate : answer.pods) {
+    if (!answer.drains && fate.kind == PodFate::Kind::kMoves)
+      fate.text = "another node, if this went";
+  }
   return judged;
 }
 

@@ -167,7 +167,7 @@ void PoolsScene::Bind(const PodPtr& pod, const std::string& node) {
   bound.status.conditions = {{.type = "PodScheduled", .status = "True"},
                              {.type = "Ready", .status = "True"}};
   bound.status.start_time = model::Time{now_};
-  pods_[KeyOfPod(bound)] = std::make_shared<const model::Pod>(std::move(bound));
+  pods_[KeyOfPod(*pod)] = std::make_shared<const model::Pod>(std::move(bound));
 }
 
 void PoolsScene::Remove(const std::string& name, const std::vector<PodPtr>& reschedulable) {
