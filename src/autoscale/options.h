@@ -225,8 +225,8 @@ struct RepairOptions {
   Duration pending_pods_batching_timeout = std::chrono::minutes(4);
 };
 
-// All of them, as the flags fill them and as only the engine holds them: its parts take what they
-// read, by the name of one of the structs above.
+// All of them, as the flags fill them and as only the engine holds them, and who makes processors for
+// it: its parts take what they read, by the names of the structs above.
 struct Options : LoopOptions,
                  StatusOptions,
                  LimitOptions,

@@ -32,19 +32,18 @@ int DeletionsInProgress::InGroup(std::string_view group) const {
 
 ScaleDownPlanner::ScaleDownPlanner(Parts parts)
     : parts_(std::move(parts)),
-      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.options))),
+      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.rules.drain))),
       judged_(rules_, traits_),
       alone_(rules_, traits_),
       placer_(parts_.search),
-      shortest_interval_(
-          std::max(parts_.options.group_defaults.scale_down_unneeded_time, Duration(1))) {}
+      shortest_interval_(std::max(parts_.rules.unneeded_time, Duration(1))) {}
 
 void ScaleDownPlanner::Adopt(const std::vector<ListedNode>& nodes, bool taints_are_fresh,
                              TimePoint now) {
   // Upstream means to do this for --node-deletion-candidate-ttl, too, but asks for the nodes before
   // its view of them is filled, and finds none: there the timers of a new process start anew.
-  if (!parts_.options.deviations.survive_restarts) return;
-  const Duration ttl = parts_.options.node_deletion_candidate_ttl;
+  if (!parts_.rules.deviations.survive_restarts) return;
+  const Duration ttl = parts_.rules.candidate_ttl;
   if (ttl == Duration::zero() && !taints_are_fresh) return;
   for (const ListedNode& of : nodes) {
     const auto since = TaintTime(*of.node, kDeletionCandidateTaint);
@@ -77,10 +76,9 @@ uint64_t ScaleDownPlanner::PodsFingerprint(cluster::NodeIndex index) const {
 }
 
 int ScaleDownPlanner::UnneededLimit() const {
-  const int n = parts_.options.max_scale_down_parallelism;
+  const int n = parts_.rules.most_at_once;
   const int by_growth = static_cast<int>(unneeded_.size()) + 2 * n;
-  const Duration unneeded_time =
-      std::max(parts_.options.group_defaults.scale_down_unneeded_time, shortest_interval_);
+  const Duration unneeded_time = std::max(parts_.rules.unneeded_time, shortest_interval_);
   const auto loops = unneeded_time.count() / std::max<int64_t>(1, shortest_interval_.count());
   const int64_t by_time = int64_t{n} * loops + n;
   return static_cast<int>(std::min<int64_t>(by_growth, by_time));
@@ -148,7 +146,7 @@ void ScaleDownPlanner::ForgetVerdicts(TimePoint now) {
     const cluster::NodeIndex index = snapshot.FindNode(entry.first);
     if (index == cluster::kNone || entry.second.until <= now) return true;
     const bool again =
-        parts_.options.deviations.unremovable_recheck_on_change &&
+        parts_.rules.deviations.unremovable_recheck_on_change &&
         (entry.second.pods != PodsFingerprint(index) || MayBeOtherwise(entry.second, now));
     if (!again) first_forgotten_ = std::min(first_forgotten_, entry.second.until);
     return again;
@@ -195,7 +193,7 @@ std::vector<const ListedNode*> ScaleDownPlanner::EligibleOf(const View& view,
 void ScaleDownPlanner::RememberWhyItStays(const View& view, const ListedNode& of,
                                           uint64_t fingerprint, report::StayingNode staying) {
   staying.group = of.group;
-  const TimePoint until = view.now + parts_.options.unremovable_node_recheck_timeout;
+  const TimePoint until = view.now + parts_.rules.looking.unremovable_node_recheck_timeout;
   first_forgotten_ = std::min(first_forgotten_, until);
   budget_keeps_ = budget_keeps_ ||
                   staying.blocking_reason == drain::ToString(drain::BlockingReason::kNotEnoughPdb);
@@ -208,13 +206,14 @@ void ScaleDownPlanner::RememberWhyItStays(const View& view, const ListedNode& of
 std::vector<ScaleDownPlanner::Removable> ScaleDownPlanner::SimulateAll(
     View& view, const std::vector<const ListedNode*>& eligible, std::vector<uint8_t> destinations) {
   const cluster::Snapshot& snapshot = parts_.world.snapshot();
-  const TimePoint deadline = parts_.clock.Now() + parts_.options.scale_down_simulation_timeout;
+  const TimePoint deadline =
+      parts_.clock.Now() + parts_.rules.looking.scale_down_simulation_timeout;
   std::vector<Removable> removable;
   int atomic = 0;
   size_t looked_at = 0;
   for (const ListedNode* of : eligible) {
     if (parts_.clock.Now() > deadline) break;
-    if (!parts_.options.deviations.scan_all_candidates &&
+    if (!parts_.rules.deviations.scan_all_candidates &&
         static_cast<int>(removable.size()) - atomic >= UnneededLimit()) {
       break;
     }
@@ -281,8 +280,8 @@ void ScaleDownPlanner::UpdateUnneeded(TimePoint now, std::vector<Removable> remo
   // A machine that has come under the name of one that went is as new as any; upstream goes by the
   // name.
   const auto is_other = [&](const Entry& before, const model::Node& node) {
-    return before.node.get() != &node && before.node != nullptr &&
-           parts_.options.deviations.fuses && before.node->metadata.uid != node.metadata.uid;
+    return before.node.get() != &node && before.node != nullptr && parts_.rules.deviations.fuses &&
+           before.node->metadata.uid != node.metadata.uid;
   };
   std::vector<std::pair<std::string, Entry>> updated;
   updated.reserve(removable.size());

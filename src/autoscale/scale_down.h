@@ -60,8 +60,19 @@ struct NodesToDelete {
 
 class ScaleDownPlanner {
  public:
+  // What it reads of the options.
+  struct Rules {
+    const ScaleDownOptions& looking;
+    const DrainOptions& drain;
+    const LimitOptions& limits;
+    const Deviations& deviations;
+    const Duration unneeded_time;  // of groups that say nothing else
+    const Duration candidate_ttl;  // of marks that an earlier process left
+    const int most_at_once;
+    const bool explains_all;  // whatever it costs
+  };
   struct Parts {
-    const Options& options;
+    const Rules rules;
     cloud::NodeGroups& groups;
     cluster::World& world;
     fit::Search& search;

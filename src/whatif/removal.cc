@@ -52,7 +52,7 @@ std::string WhyNowhere(fit::Search& search, cluster::PodIndex pod, cluster::Node
 }  // namespace
 
 Result<RemovalAnswer> TryRemoval(const std::string& name, cluster::World& world,
-                                 const fit::Chain& filters, const autoscale::Options& options,
+                                 const fit::Chain& filters, const autoscale::DrainOptions& options,
                                  TimePoint now) {
   const cluster::NodePtr node = world.FindNode(name);
   const cluster::NodeIndex index = world.snapshot().FindNode(name);

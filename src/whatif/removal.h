@@ -10,7 +10,7 @@
 namespace coppice::whatif {
 
 Result<RemovalAnswer> TryRemoval(const std::string& node, cluster::World& world,
-                                 const fit::Chain& filters, const autoscale::Options& options,
+                                 const fit::Chain& filters, const autoscale::DrainOptions& options,
                                  TimePoint now);
 
 }  // namespace coppice::whatif
