@@ -23,9 +23,8 @@ class DrivenCloud final : public cloud::NodeGroups {
       : options_(std::move(options)),
         clock_(context.clock),
         log_(context.log),
-        watch_(
-            options_.config_path, [](const char* name) { return std::getenv(name); }, context.log) {
-  }
+        watch_(options_.config_path,
+               {context.clouds, [](const char* name) { return std::getenv(name); }}, context.log) {}
 
   Status Open(const OpenCloudContext& context) {
     config_ = TRY(watch_.LoadFirst());

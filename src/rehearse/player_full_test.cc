@@ -61,9 +61,10 @@ Outcome PlayOn(const Demand& demand, const std::string& groups,
   const app::Plugins& plugins = test::ThePlugins();
   yaml::Problems problems;
   const auto config = MUST(provider::ParseProviderConfig(
-      groups, "groups", [](const char*) -> const char* { return nullptr; },
-      [](const std::string& file) -> Result<std::string> { return NotFound(file); }, problems,
-      pools == nullptr ? provider::Groups::kRequired : provider::Groups::kOptional));
+      groups, "groups",
+      {plugins.clouds, [](const char*) -> const char* { return nullptr; },
+       pools == nullptr ? provider::Groups::kRequired : provider::Groups::kOptional},
+      [](const std::string& file) -> Result<std::string> { return NotFound(file); }, problems));
   return MUST(PlayDemand({.demand = demand,
                           .config = config,
                           .flags = MUST(autoscale::ParseFlags(flags)),
