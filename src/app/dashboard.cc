@@ -14,13 +14,16 @@
 namespace coppice::app {
 namespace {
 
-constexpr Duration kLookWatched = std::chrono::milliseconds(250);
-constexpr Duration kLookAlone = std::chrono::seconds(2);
-// Of the cluster's time: what the history is to have at least, on a model that is faster than life.
-constexpr Duration kLookForHistory = std::chrono::seconds(60);
-constexpr Duration kLeastPause = std::chrono::milliseconds(20);
 constexpr auto kWhatIfLimit = std::chrono::seconds(30);
 constexpr size_t kShortestToken = 16;
+
+// In microseconds, for a process has far fewer deltas than that: no other one, be it the same a
+// moment later or another replica, numbers its own alike. A page's script counts so far.
+uint64_t FirstSeq(const Clock& clock) {
+  const auto since = clock.Now().time_since_epoch();
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since).count());
+}
 
 Result<std::string> ReadToken(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -66,7 +69,8 @@ Result<model::Pod> PodOf(const web::Question::Pods& asked, const whatif::LiveMom
 
 }  // namespace
 
-Dashboard::Dashboard(Parts parts) : parts_(std::move(parts)) {}
+Dashboard::Dashboard(Parts parts)
+    : parts_(std::move(parts)), board_({.first_seq = FirstSeq(clock_)}) {}
 
 Dashboard::~Dashboard() {
   if (server_) server_->Stop();
@@ -132,14 +136,8 @@ void Dashboard::PassEnded(std::shared_ptr<const report::PassReport> report, Dura
 }
 
 void Dashboard::LookIfDue(const cluster::World& world, cloud::NodeGroups* groups, TimePoint now) {
-  const TimePoint wall = clock_.Now();
-  const Duration since = wall - looked_;
-  if (since < kLeastPause) return;
-  const bool for_history = now - looked_for_ >= kLookForHistory;
-  if (!for_history && since < (board_.watched() ? kLookWatched : kLookAlone)) return;
-  looked_ = wall;
-  looked_for_ = now;
-  board_.Post(looker_.Look(world, groups, now));
+  if (looker_.IsDue(clock_.Now(), now, board_.watched()))
+    board_.Post(looker_.Look(world, groups, now));
 }
 
 // On a thread of the server's.

@@ -63,8 +63,7 @@ class Dashboard {
   void SessionEnded(std::shared_ptr<const report::SessionReport> session) {
     board_.Post(std::move(session));
   }
-  // Looks if it is time to: four times a second while somebody watches, else every few seconds.
-  // `groups` may be null: there are none.
+  // Looks if it is time to (web/seen.h). `groups` may be null: there are none.
   void LookIfDue(const cluster::World& world, cloud::NodeGroups* groups, TimePoint now);
 
  private:
@@ -77,8 +76,6 @@ class Dashboard {
   SystemClock clock_;
   web::Board board_;
   web::Looker looker_;
-  TimePoint looked_{};      // by the wall
-  TimePoint looked_for_{};  // by the cluster's clock
   std::unique_ptr<web::Guard> guard_;
   std::unique_ptr<web::Desk> desk_;
   std::unique_ptr<web::Site> site_;

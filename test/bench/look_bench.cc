@@ -1,6 +1,7 @@
 // What being watched and being asked cost the decision thread, which does nothing else meanwhile.
 //
-// BM_Look: a look at the cluster (web/seen.h), four times a second while somebody watches.
+// BM_Look, BM_LookWithoutPrices: a look at the cluster (web/seen.h), four times a second while
+// somebody watches.
 // BM_TakeMoment: what a what-if takes hold of (whatif/live.h), once per question.
 
 #include <benchmark/benchmark.h>
@@ -50,13 +51,13 @@ std::shared_ptr<const model::Pod> PodOf(int i, const std::string& node) {
 }
 
 struct Scene {
-  Scene(int nodes, int pods) {
+  Scene(int nodes, int pods, double price = 0.4) {
     std::vector<std::shared_ptr<const model::Node>> made;
     for (int i = 0; i < nodes; ++i) made.push_back(NodeOf(i));
     for (int g = 0; g < kGroups; ++g) {
       whatif::DumpGroups::Group group{.name = "group-" + std::to_string(g), .max = nodes};
       group.node_template = made.front();
-      group.price_per_hour = 0.4;
+      group.price_per_hour = price;
       for (int i = g; i < nodes; i += kGroups) group.machines.push_back(made[i]->spec.provider_id);
       group.target = static_cast<int>(group.machines.size());
       groups.Add(std::move(group));
@@ -72,8 +73,8 @@ struct Scene {
   TimePoint now{std::chrono::hours(500'000)};
 };
 
-void BM_Look(benchmark::State& state) {
-  Scene scene(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
+void Look(benchmark::State& state, double price) {
+  Scene scene(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), price);
   web::Looker looker;
   for (auto _ : state) {
     scene.now += std::chrono::milliseconds(250);
@@ -84,9 +85,17 @@ void BM_Look(benchmark::State& state) {
     state.ResumeTiming();
   }
 }
+void BM_Look(benchmark::State& state) { Look(state, 0.4); }
 BENCHMARK(BM_Look)
     ->ArgNames({"nodes", "pods"})
     ->Args({2'000, 20'000})
+    ->Args({5'000, 150'000})
+    ->Unit(benchmark::kMillisecond);
+
+// A cloud that knows no prices: it is asked now and then whether it has some, and not at each look.
+void BM_LookWithoutPrices(benchmark::State& state) { Look(state, 0); }
+BENCHMARK(BM_LookWithoutPrices)
+    ->ArgNames({"nodes", "pods"})
     ->Args({5'000, 150'000})
     ->Unit(benchmark::kMillisecond);
 
