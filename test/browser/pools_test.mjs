@@ -145,6 +145,8 @@ await each([
     await gangs.sound('Why of an eviction');
     const waits = await open('waits', /huge-1/);
     check(/What every pool had against them/.test(waits) && /at most 512Gi/.test(waits) && /flip it/.test(waits), waits);
+    check(/asks for 2 TiB, 512 GiB free/.test(waits), 'does not say by how much: ' + waits);
+    check(/Would take them if/.test(waits) && /\tit asked for no more than 512Gi of memory/.test(waits), 'does not say what would have to be otherwise: ' + waits);
     await gangs.sound('Why of pods that no pool takes');
     await gangs.page.goto(gangs.url + '/#/now');
     await until(async () => (await gangs.page.locator('.chart .mark.gang').count()) > 0 && (await gangs.page.locator('.chart .mark.waits').count()) > 0, 'the marks');

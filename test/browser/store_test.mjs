@@ -11,6 +11,7 @@ cpSync(process.argv[2] || 'src/web/assets', dir, { recursive: true });
 writeFileSync(path.join(dir, 'package.json'), '{"type":"module"}');
 const { Store } = await import(path.join(dir, 'store.js'));
 const { placeOf } = await import(path.join(dir, 'dom.js'));
+const { Timeline } = await import(path.join(dir, 'timeline.js'));
 rmSync(dir, { recursive: true });
 
 // A server that answers when it is told to, and streams that are written by hand.
@@ -132,6 +133,51 @@ test('a page that rests while it is asking does not begin to listen', async () =
   state.answer({ seq: 5000, at: 99 });
   await settle();
   assert.equal(open().length, 0);
+});
+
+// Elements that take whatever is done to them: what is drawn is looked at in a browser.
+const anything = () => new Proxy(() => {}, { get: (target, key) => (key in target ? target[key] : anything()), set: (target, key, value) => { target[key] = value; return true; }, apply: () => anything() });
+globalThis.document = anything();
+globalThis.sessionStorage = { getItem: () => null, setItem() {} };
+globalThis.ResizeObserver = class { observe() {} disconnect() {} };
+const line = (to) => ({ from: 0, to, samples: { at: [] }, decisions: [] });
+
+test('the timeline shows the newest answer, and of the hours that are chosen', async (t) => {
+  const timeline = new Timeline(await live());
+  t.after(() => timeline.end());
+  (await asked('timeline')).answer(line(1));
+  timeline.load();
+  timeline.load();
+  const older = await asked('timeline');
+  (await asked('timeline')).answer(line(3));
+  await settle();
+  older.answer(line(2));
+  await settle();
+  assert.equal(timeline.data.to, 3);
+  timeline.choose(1);
+  const hour = await asked('timeline');
+  timeline.choose(24);
+  hour.answer(line(4));
+  await settle();
+  assert.equal(timeline.data.to, 3);
+  (await asked('timeline')).answer(line(5));
+  await settle();
+  assert.equal(timeline.data.to, 5);
+});
+
+test('a slider that was let go of does nothing once somebody is back', async (t) => {
+  const timeline = new Timeline(await live());
+  t.after(() => timeline.end());
+  (await asked('timeline')).answer({ ...line(100), from: 50 });
+  await settle();
+  timeline.range.value = '500';
+  timeline.slide();
+  timeline.goLive();
+  await new Promise((done) => setTimeout(done, 120));
+  assert.deepEqual(questions.map((question) => question.path), []);
+  timeline.slide();
+  await new Promise((done) => setTimeout(done, 120));
+  assert.ok(questions[0].path.startsWith('state?at='), 'and if nobody is back it does');
 });
 
 test('an address that was typed is taken apart, whatever is in it', () => {
