@@ -1,5 +1,5 @@
-// What no recording covers: budgets, cool-down, quotas, node groups, gang eviction; and defaults
-// that are saner than upstream's.
+// What no recording covers (budgets), or only with upstream's mistakes: cool-down, quotas, node
+// groups, gang eviction; and defaults that are saner than upstream's.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
