@@ -91,6 +91,7 @@ Result<std::unique_ptr<cloud::Cloud>> Make(const cloud::CloudContext& context) {
 
 }  // namespace
 
-void Register(cloud::CloudRegistry& clouds) { clouds.Add("acme", Make); }
+// A group of a file has to say where; that it has a name and a flavor goes without saying.
+void Register(cloud::CloudRegistry& clouds) { clouds.Add("acme", {Make, {"zone"}}); }
 
 }  // namespace acme

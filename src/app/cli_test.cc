@@ -114,6 +114,7 @@ TEST(CliTest, WhateverIsWrongTheCodeIsTwoAndTheNearestIsNamed) {
       {{"record", "a", "--record=b"}, "there is no flag --record"},
       {{"rehearse"}, "LOG is required"},
       {{"rehearse", "log", "--batch-idle-duration=2s"}, "counts with --pools only"},
+      {{"rehearse", "log", "--schedule-period=5s"}, "counts with --batch only"},
       {{"validate"}, "FILE... is required"},
       {{"validate", "--strict"}, "there is no flag --strict"},
       {{"flags", "markdown"}, "did you mean --markdown?"},

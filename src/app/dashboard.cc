@@ -14,13 +14,16 @@
 namespace coppice::app {
 namespace {
 
-constexpr Duration kLookWatched = std::chrono::milliseconds(250);
-constexpr Duration kLookAlone = std::chrono::seconds(2);
-// Of the cluster's time: what the history is to have at least, on a model that is faster than life.
-constexpr Duration kLookForHistory = std::chrono::seconds(60);
-constexpr Duration kLeastPause = std::chrono::milliseconds(20);
 constexpr auto kWhatIfLimit = std::chrono::seconds(30);
 constexpr size_t kShortestToken = 16;
+
+// In microseconds, for a process has far fewer deltas than that: no other one, be it the same a
+// moment later or another replica, numbers its own alike. A page's script counts so far.
+uint64_t FirstSeq(const Clock& clock) {
+  const auto since = clock.Now().time_since_epoch();
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since).count());
+}
 
 Result<std::string> ReadToken(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -36,8 +39,7 @@ Result<std::string> ReadToken(const std::string& path) {
 
 Result<model::Quantity> Amount(const std::string& text, const std::string& field) {
   auto quantity = model::Quantity::Parse(text);
-  if (!quantity.ok())
-    return InvalidArgument("addPods." + field + ": " + quantity.status().message());
+  if (!quantity.ok()) return InvalidArgument(field + ": " + quantity.status().message());
   return *quantity;
 }
 
@@ -55,18 +57,51 @@ Result<model::Pod> PodOf(const web::Question::Pods& asked, const whatif::LiveMom
   model::Container container;
   container.name = "main";
   model::ResourceList& requests = container.resources.requests;
-  if (!asked.cpu.empty()) requests["cpu"] = TRY(Amount(asked.cpu, "cpu"));
-  if (!asked.memory.empty()) requests["memory"] = TRY(Amount(asked.memory, "memory"));
+  if (!asked.cpu.empty()) requests["cpu"] = TRY(Amount(asked.cpu, "addPods.cpu"));
+  if (!asked.memory.empty()) requests["memory"] = TRY(Amount(asked.memory, "addPods.memory"));
   for (const auto& [resource, amount] : asked.other)
-    requests[resource] = TRY(Amount(amount, "other." + resource));
+    requests[resource] = TRY(Amount(amount, "addPods.other." + resource));
   pod.spec.containers.push_back(std::move(container));
   for (const auto& [key, value] : asked.node_selector) pod.spec.node_selector[key] = value;
   return pod;
 }
 
+// A question, and what it is asked about.
+struct WhatIfAsked {
+  whatif::LiveMoment moment;
+  whatif::LiveChange change;
+};
+
+// On the decision thread: what is to be added is looked up there, for a provider that makes types to
+// measure has to know of it.
+Result<WhatIfAsked> TakeHold(const Dashboard::Sight& sight, const web::Question& question,
+                             const cloud::ScalingOptions& defaults) {
+  if (sight.world == nullptr)
+    return Unavailable("no engine decides here now: ask again in a moment");
+  if (sight.groups == nullptr && sight.claims == nullptr)
+    return Unavailable("a what-if is about node groups and node pools, and here are neither");
+  WhatIfAsked asked{.change = {.remove_nodes = question.remove_nodes,
+                               .max_sizes = question.max_sizes,
+                               .forbid_types = question.forbid_types}};
+  for (const auto& [pool, limits] : question.limits) {
+    for (const auto& [resource, amount] : limits)
+      asked.change.limits[pool][resource] = TRY(Amount(amount, "limits." + pool + "." + resource));
+  }
+  asked.moment = whatif::TakeMoment(*sight.world, sight.groups, sight.now, defaults);
+  if (question.add_pods) {
+    asked.change.pod = TRY(PodOf(*question.add_pods, asked.moment));
+    asked.change.pods = question.add_pods->count;
+  }
+  if (sight.claims != nullptr) {
+    whatif::TakePools(*sight.claims, asked.change.pod ? &*asked.change.pod : nullptr, asked.moment);
+  }
+  return asked;
+}
+
 }  // namespace
 
-Dashboard::Dashboard(Parts parts) : parts_(std::move(parts)) {}
+Dashboard::Dashboard(Parts parts)
+    : parts_(std::move(parts)), board_({.first_seq = FirstSeq(clock_)}) {}
 
 Dashboard::~Dashboard() {
   if (server_) server_->Stop();
@@ -132,14 +167,8 @@ void Dashboard::PassEnded(std::shared_ptr<const report::PassReport> report, Dura
 }
 
 void Dashboard::LookIfDue(const cluster::World& world, cloud::NodeGroups* groups, TimePoint now) {
-  const TimePoint wall = clock_.Now();
-  const Duration since = wall - looked_;
-  if (since < kLeastPause) return;
-  const bool for_history = now - looked_for_ >= kLookForHistory;
-  if (!for_history && since < (board_.watched() ? kLookWatched : kLookAlone)) return;
-  looked_ = wall;
-  looked_for_ = now;
-  board_.Post(looker_.Look(world, groups, now));
+  if (looker_.IsDue(clock_.Now(), now, board_.watched()))
+    board_.Post(looker_.Look(world, groups, now));
 }
 
 // On a thread of the server's.
@@ -160,34 +189,22 @@ void Dashboard::WriteHealth(report::JsonOut& out) const {
 
 Result<std::string> Dashboard::WorkOut(const web::Question& question,
                                        const std::function<bool()>& stop) {
-  const auto moment = std::make_shared<std::promise<Result<whatif::LiveMoment>>>();
-  std::future<Result<whatif::LiveMoment>> comes = moment->get_future();
-  const cloud::ScalingOptions defaults = parts_.flags.options.group_defaults;
   if (parts_.stands_by) {
     if (std::string why = parts_.stands_by(); !why.empty()) return Unavailable(std::move(why));
   }
-  parts_.decide(
-      [moment, defaults](const cluster::World* world, cloud::NodeGroups* groups, TimePoint now) {
-        if (world == nullptr) {
-          moment->set_value(Unavailable("no engine decides here now: ask again in a moment"));
-        } else if (groups == nullptr) {
-          moment->set_value(
-              Unavailable("what-ifs are worked out for node groups, and this instance has none"));
-        } else {
-          moment->set_value(whatif::TakeMoment(*world, *groups, now, defaults));
-        }
-      });
+  const auto asked = std::make_shared<std::promise<Result<WhatIfAsked>>>();
+  std::future<Result<WhatIfAsked>> comes = asked->get_future();
+  const cloud::ScalingOptions defaults = parts_.flags.options.group_defaults;
+  parts_.decide([asked, question, defaults](const Sight& sight) {
+    asked->set_value(TakeHold(sight, question, defaults));
+  });
   while (comes.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready)
     if (stop()) return Unavailable("the decision thread had no moment to spare");
-  const whatif::LiveMoment taken = TRY(comes.get());
-  whatif::LiveChange change{.remove_nodes = question.remove_nodes,
-                            .max_sizes = question.max_sizes,
-                            .forbid_types = question.forbid_types};
-  if (question.add_pods) {
-    change.pod = TRY(PodOf(*question.add_pods, taken));
-    change.pods = question.add_pods->count;
-  }
-  return whatif::AsJson(TRY(whatif::AskLive(taken, change, parts_.flags, parts_.plugins, stop)));
+  const WhatIfAsked taken = TRY(comes.get());
+  whatif::LiveEngines engines{
+      .flags = parts_.flags, .plugins = parts_.plugins, .batch = &parts_.plugins.batch};
+  if (parts_.node_pools) engines.pools = *parts_.node_pools;
+  return whatif::AsJson(TRY(whatif::AskLive(taken.moment, taken.change, engines, stop)));
 }
 
 }  // namespace coppice::app

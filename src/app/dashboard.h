@@ -8,13 +8,16 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/main.h"
 #include "autoscale/flags.h"
+#include "cloud/node_claims.h"
 #include "cloud/node_groups.h"
 #include "cluster/world.h"
+#include "provision/settings.h"
 #include "web/site.h"
 
 namespace coppice::app {
@@ -32,13 +35,21 @@ struct DashboardOptions {
 
 class Dashboard {
  public:
-  // The world as it is between two plans, or nulls if there is none to speak of.
-  using WithWorld = std::function<void(const cluster::World*, cloud::NodeGroups*, TimePoint)>;
+  // The world as it is between two plans, and who sells machines for it. Null: there is none, of the
+  // world none to speak of.
+  struct Sight {
+    const cluster::World* world = nullptr;
+    cloud::NodeGroups* groups = nullptr;
+    const cloud::NodeClaims* claims = nullptr;
+    TimePoint now;
+  };
+  using WithWorld = std::function<void(const Sight&)>;
   struct Parts {
     DashboardOptions options;
     const autoscale::FlagValues& flags;
     const Plugins& plugins;
     Log log = Log::Null();
+    std::optional<provision::Settings> node_pools = std::nullopt;  // absent: there are none
     const Metrics* metrics = nullptr;  // for what it says of errors and certificates; may be null
     // Runs it on the decision thread, soon; lets go of it if there is none any more.
     std::function<void(WithWorld)> decide;
@@ -63,8 +74,7 @@ class Dashboard {
   void SessionEnded(std::shared_ptr<const report::SessionReport> session) {
     board_.Post(std::move(session));
   }
-  // Looks if it is time to: four times a second while somebody watches, else every few seconds.
-  // `groups` may be null: there are none.
+  // Looks if it is time to (web/seen.h). `groups` may be null: there are none.
   void LookIfDue(const cluster::World& world, cloud::NodeGroups* groups, TimePoint now);
 
  private:
@@ -77,8 +87,6 @@ class Dashboard {
   SystemClock clock_;
   web::Board board_;
   web::Looker looker_;
-  TimePoint looked_{};      // by the wall
-  TimePoint looked_for_{};  // by the cluster's clock
   std::unique_ptr<web::Guard> guard_;
   std::unique_ptr<web::Desk> desk_;
   std::unique_ptr<web::Site> site_;

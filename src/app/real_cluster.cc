@@ -123,6 +123,7 @@ class RealCluster {
                                      .duplicated_events = flags_.options.record_duplicated_events};
     options.feed.config_map_namespace = flags_.options.namespace_;
     options.feed.config_map_name = "cluster-autoscaler-priority-expander";
+    options.feed.telling_annotations = seats::TellingAnnotations(settings_);
     if (Elects()) {
       options.lease = kube::LeaseOptions{.namespace_ = flags_.options.namespace_,
                                          .name = flags_.leader_elect_resource_name,
@@ -235,22 +236,22 @@ class RealCluster {
                                      .identity = Identity(),
                                      .max_view_age = MaxViewAge(),
                                      .dry_run = flags_.dry_run});
-    dashboard_ =
-        TRY(Dashboard::Open({.options = web_,
-                             .flags = flags_,
-                             .plugins = plugins_,
-                             .log = log_,
-                             .metrics = &metrics_,
-                             .decide =
-                                 [this](Dashboard::WithWorld errand) {
-                                   executor_->Post([this, errand = std::move(errand)] {
-                                     const bool still = CanLook();
-                                     errand(still ? &world_ : nullptr, Groups(), clock_.Now());
-                                   });
-                                 },
-                             .health = [this](report::JsonOut& out) { shown_->Write(out); },
-                             .stands_by = [this] { return shown_->StandsBy(); },
-                             .control_state = [this] { return shown_->ControlState(); }}));
+    dashboard_ = TRY(Dashboard::Open(
+        {.options = web_,
+         .flags = flags_,
+         .plugins = plugins_,
+         .log = log_,
+         .node_pools = settings_.node_pools,
+         .metrics = &metrics_,
+         .decide =
+             [this](Dashboard::WithWorld errand) {
+               executor_->Post([this, errand = std::move(errand)] {
+                 errand({CanLook() ? &world_ : nullptr, Groups(), Claims(), clock_.Now()});
+               });
+             },
+         .health = [this](report::JsonOut& out) { shown_->Write(out); },
+         .stands_by = [this] { return shown_->StandsBy(); },
+         .control_state = [this] { return shown_->ControlState(); }}));
     if (!dashboard_) return Status::Ok();
     log_.Info("dashboard", {{"url", dashboard_->url()}});
     executor_->Spawn(ShowOff());

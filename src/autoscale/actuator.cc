@@ -129,8 +129,7 @@ Status Actuator::StillMayGo(const RemovableNode& node, bool drain,
   drain::PdbTracker budgets;
   const drain::WorldControllers controllers(parts_.world);
   if (drain) {
-    auto fresh =
-        drain::PdbTracker::Create(parts_.world.objects<model::PodDisruptionBudget>().List());
+    auto fresh = BudgetsOf(parts_.deviations, parts_.world);
     if (!fresh.ok()) return fresh.status();
     budgets = std::move(*fresh);
   }

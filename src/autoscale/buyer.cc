@@ -87,7 +87,7 @@ Task<report::ScaleUp> Buyer::Buy(ScaleUpPlan plan, TimePoint now) {
                                       ? Later(parts_.executor.clock().Now(), patience)
                                       : TimePoint::max();
   std::vector<Status> results;
-  if (parts_.options.parallel_scale_up) {
+  if (parts_.options.buying.parallel_scale_up) {
     std::vector<Task<Status>> tasks;
     for (const report::GroupResize& resize : plan.resizes)
       tasks.push_back(Resize(resize, plan.all_or_nothing, now, patience_ends));
@@ -107,7 +107,7 @@ Task<report::ScaleUp> Buyer::Buy(ScaleUpPlan plan, TimePoint now) {
   }
   if (!failed.empty()) {
     co_return ScaleUpPlanner::Failed(std::move(plan), failed, std::move(error),
-                                     parts_.options.parallel_scale_up);
+                                     parts_.options.buying.parallel_scale_up);
   }
   state_.RecalculateRanges();
   co_return ScaleUpPlanner::Succeeded(std::move(plan));

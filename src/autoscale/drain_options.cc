@@ -24,4 +24,11 @@ drain::EvictionOptions EvictionOptionsFrom(const DrainOptions& options) {
           .failed_text = "failed to delete pod for ScaleDown"};
 }
 
+Result<drain::PdbTracker> BudgetsOf(const Deviations& deviations, const cluster::World& world) {
+  using Malformed = drain::PdbTracker::Malformed;
+  return drain::PdbTracker::Create(
+      world.objects<model::PodDisruptionBudget>().List(),
+      deviations.malformed_budgets_guard ? Malformed::kGuardsItsNamespace : Malformed::kFails);
+}
+
 }  // namespace coppice::autoscale

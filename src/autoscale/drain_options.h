@@ -4,7 +4,9 @@
 #pragma once
 
 #include "autoscale/options.h"
+#include "cluster/world.h"
 #include "drain/options.h"
+#include "drain/pdb_tracker.h"
 
 namespace coppice::autoscale {
 
@@ -12,5 +14,9 @@ inline constexpr std::string_view kAnnotationPrefix = "cluster-autoscaler.kubern
 
 drain::RuleOptions RuleOptionsFrom(const DrainOptions& options);
 drain::EvictionOptions EvictionOptionsFrom(const DrainOptions& options);
+
+// The budgets of now. Without Deviations::malformed_budgets_guard one that nobody understands is
+// an error.
+Result<drain::PdbTracker> BudgetsOf(const Deviations& deviations, const cluster::World& world);
 
 }  // namespace coppice::autoscale

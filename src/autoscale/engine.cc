@@ -32,6 +32,29 @@ Task<void> RefreshInstances(Executor& executor, std::weak_ptr<GroupStates> of) {
   }
 }
 
+StageOptions StageOptionsOf(const Options& options) {
+  return {.pods = options,
+          .buying = options,
+          .limits = options,
+          .similarity = options,
+          .repair = options,
+          .deletions = options,
+          .status = options,
+          .deviations = options.deviations,
+          .explains_all = options.explain_checks < 0};
+}
+
+ScaleDownPlanner::Rules ScaleDownRulesOf(const Options& options) {
+  return {.looking = options,
+          .drain = options,
+          .limits = options,
+          .deviations = options.deviations,
+          .unneeded_time = options.group_defaults.scale_down_unneeded_time,
+          .candidate_ttl = options.node_deletion_candidate_ttl,
+          .most_at_once = options.max_scale_down_parallelism,
+          .explains_all = options.explain_checks < 0};
+}
+
 }  // namespace
 
 bool Engine::Counts(const PodOptions& options, const model::Pod& pod) {
@@ -46,8 +69,15 @@ Engine::Engine(Parts parts)
       options_of_(groups_, parts_.options.group_defaults, slots_),
       tell_(parts_.options, parts_.writer, slots_),
       view_(parts_.options.deviations, parts_.view_age, parts_.oldest_kind),
-      shared_{parts_.options, parts_.world, groups_,     parts_.cloud, parts_.executor,
-              slots_,         parts_.log,   options_of_, tell_},
+      shared_{StageOptionsOf(parts_.options),
+              parts_.world,
+              groups_,
+              parts_.cloud,
+              parts_.executor,
+              slots_,
+              parts_.log,
+              options_of_,
+              tell_},
       owners_(parts_.options.deviations, groups_, parts_.world),
       nodes_(parts_.options, parts_.world, groups_, owners_, slots_),
       templates_(parts_.options, parts_.options, groups_, parts_.rng),
@@ -57,13 +87,14 @@ Engine::Engine(Parts parts)
       still_(parts_.world, parts_.executor, !parts_.options.deviations.news_between_stages),
       search_(parts_.world.snapshot(), parts_.filters),
       choosing_(parts_.executor),
-      up_({parts_.options, groups_, templates_, state_, search_, parts_.expanders,
-           parts_.executor.clock(), options_of_, parts_.first_of_tie,
+      up_({parts_.options, parts_.options, parts_.options, groups_, templates_, state_, search_,
+           parts_.expanders, parts_.executor.clock(), options_of_, parts_.first_of_tie,
            [this](std::function<void()> work) { return parts_.cloud.Elsewhere(std::move(work)); },
            slots_, parts_.log, &choosing_}),
-      nearest_({parts_.options, groups_, templates_, state_, search_, options_of_}),
-      down_({parts_.options, groups_, parts_.world, search_, parts_.executor.clock(), options_of_,
-             slots_}),
+      nearest_({parts_.options, parts_.options.explain_checks, groups_, templates_, state_, search_,
+                options_of_}),
+      down_({ScaleDownRulesOf(parts_.options), groups_, parts_.world, search_,
+             parts_.executor.clock(), options_of_, slots_}),
       fuse_(parts_.options, parts_.options.deviations, parts_.writer, parts_.log),
       actuator_(ActuatorParts()),
       buyer_(shared_, orders_, state_, cooldowns_, [this] { Wake(); }),

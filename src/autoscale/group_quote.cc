@@ -72,7 +72,9 @@ GroupQuote::GroupQuote(const Parts& parts, const market::Want& want, const marke
 
 ScaleUpPlanner::Parts GroupQuote::PlannerParts() {
   const StageParts& shared = parts_.shared;
-  return {shared.options,
+  return {shared.options.buying,
+          shared.options.limits,
+          shared.options.similarity,
           groups_,
           templates_,
           parts_.state,
@@ -134,7 +136,7 @@ void GroupQuote::PlaceOthers() {
   for (const market::PlacedPod& placed : want_.placed) place(placed);
   if (imagined_.stand_ins().empty()) return;
   for (const fit::PendingPod& pod :
-       ListPending(parts_.shared.options, parts_.shared.options.deviations, world)) {
+       ListPending(parts_.shared.options.pods, parts_.shared.options.deviations, world)) {
     const cluster::NodeIndex node = parts_.search.Find(pod.index);
     if (node != cluster::kNone) imagined_.Place(pod, node);
   }

@@ -115,7 +115,7 @@ Task<market::Outcome> GroupSeller::Order(market::Offer offer) {
   for (const market::Lot& lot : outcome.lots) {
     if (lot.machines <= 0) continue;
     if (failed(lot.source)) {
-      if (!shared_.options.parallel_scale_up) break;
+      if (!shared_.options.buying.parallel_scale_up) break;
       continue;
     }
     bought.lots.push_back(lot);
@@ -262,7 +262,7 @@ model::ResourceList GroupSeller::Stock(TimePoint now) const {
   std::map<std::string, int, std::less<>> upcoming;
   for (const GroupStates::Upcoming& one : parts_.state.UpcomingNodes(now))
     upcoming[one.group] = one.count;
-  const int limit = shared_.options.max_nodes_total;
+  const int limit = shared_.options.limits.max_nodes_total;
   int room = limit > 0 ? std::max(0, limit - static_cast<int>(shared_.world.node_count())) : -1;
   model::ResourceList total;
   for (const cloud::GroupInfo& group : shared_.groups.Groups()) {

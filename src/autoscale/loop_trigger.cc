@@ -10,8 +10,10 @@ constexpr Duration kNews = std::chrono::seconds(10);
 constexpr size_t kMaxRemembered = 200'000;
 
 // A Deployment that is scaled to nothing sends its pods away within a second or two: a pass every
-// half second follows them for four, and one per half scan interval a change that never ends.
+// half second follows them for four. A change that never ends is followed by a few in ten seconds,
+// or in the scan interval if that is shorter.
 constexpr double kMostHasty = 8;
+constexpr Duration kRegained = std::chrono::seconds(10);
 constexpr Duration kBetweenHasty = std::chrono::milliseconds(500);
 // Passes that are hastened by changes leave at least so much of the thread to others.
 constexpr int kPauseOfPass = 4;
@@ -26,6 +28,7 @@ const model::PodCondition* PodScheduled(const model::Pod& pod) {
 
 LoopTrigger::LoopTrigger(TriggerOptions options)
     : scan_interval_(options.scan_interval),
+      change_interval_(std::min(options.scan_interval, kRegained)),
       frequent_(options.frequent_loops_enabled),
       debounce_(options.deviations.debounce_new_pods),
       wakes_(options.deviations.wake_when_due),
@@ -92,9 +95,9 @@ void LoopTrigger::PassEnded(const LastPass& pass) {
   }
   if (ended_ && *ended_ <= pass.began) ended_.reset();
   double regained = 0;
-  if (last_ && scan_interval_ > Duration::zero()) {
+  if (last_ && change_interval_ > Duration::zero()) {
     const std::chrono::duration<double> passed = pass.ended - last_->ended;
-    const std::chrono::duration<double> interval = scan_interval_;
+    const std::chrono::duration<double> interval = change_interval_;
     regained = 2 * passed.count() / interval.count();
   }
   pods_.SeenBy(pass, regained);
@@ -123,8 +126,10 @@ report::CallAgain LoopTrigger::Next() const {
   const Duration worked = last_->worked.value_or(last_->ended - last_->began);
   const Duration pause = std::max<Duration>(kBetweenHasty, kPauseOfPass * worked);
   const auto follow = [&](const Changes& changes, std::string_view why) {
-    if (changes.first && changes.hasty >= 1)
-      hasten(std::max(*changes.first + quiet_, last_->ended + pause), why);
+    if (!changes.first) return;
+    hasten(changes.hasty >= 1 ? std::max(*changes.first + quiet_, last_->ended + pause)
+                              : last_->ended + std::max(change_interval_, pause),
+           why);
   };
   follow(pods_, "pods went");
   follow(nodes_, "nodes changed");

@@ -5,7 +5,8 @@
 //   hundred is one decision; the last pass has said when it wants to be called again
 //   (PassReport::call_again); something that went on after its pass has ended: at once; pods that
 //   went, nodes that came or changed: soon. Such passes are few in a row, for each asks the cloud:
-//   in a cluster where pods come and go all the time they would be every pass there is. Pods and
+//   in a cluster where pods come and go all the time they would be every pass there is. What comes
+//   after those is seen within ten seconds, however long the scan interval. Pods and
 //   nodes each have their own few: the nodes of a burst must not use up those for its end.
 //
 // With --wake-when-due=false only upstream's rule and the first of these are left.
@@ -55,6 +56,7 @@ class LoopTrigger {
 
  private:
   const Duration scan_interval_;
+  const Duration change_interval_;  // the same for changes that have used up their hasty passes
   const bool frequent_;
   const bool debounce_;
   const bool wakes_;

@@ -160,6 +160,25 @@ TEST(LoopTriggerTest, ChangesHastenAFewPassesInARow) {
   EXPECT_EQ(apart[8], milliseconds(10) + seconds(10));
 }
 
+// The scan interval is the fallback for what nobody tells: changes are told.
+TEST(LoopTriggerTest, ChangesThatNeverEndAreSeenWhateverTheScanInterval) {
+  TriggerRig rig;
+  rig.flags.options.scan_interval = std::chrono::hours(1);
+  LoopTrigger trigger = rig.Make();
+  trigger.PassEnded(rig.Idle(rig.start));
+  TimePoint now = rig.start;
+  int passes = 0;
+  for (; now < rig.start + minutes(10); ++passes) {
+    trigger.PodGone(now + milliseconds(11));
+    const TimePoint next = trigger.Due();
+    EXPECT_LE(next - now, seconds(10) + milliseconds(10));
+    now = next;
+    trigger.PassEnded(rig.Idle(now));
+  }
+  EXPECT_LE(passes, 3 * 60 + 8);
+  EXPECT_EQ(trigger.Due(), now + milliseconds(10) + std::chrono::hours(1)) << "it has ended";
+}
+
 // A Deployment of a hundred comes and soon after goes: its nodes have hastened many passes, and
 // its pods hasten theirs all the same.
 TEST(LoopTriggerTest, NodesDoNotUseUpThePassesOfPods) {

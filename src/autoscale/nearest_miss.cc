@@ -75,7 +75,7 @@ ChangeSet NearestMiss::Obstacles(const cloud::GroupInfo& group, const model::Nod
   } else if (target.ok() && parts_.options_of(group.id).zero_or_max_node_scaling) {
     wanted = group.max_size - *target;
   }
-  const int limit = parts_.options.max_nodes_total;
+  const int limit = parts_.limits.max_nodes_total;
   const int64_t needed =
       std::max<int64_t>(static_cast<int64_t>(ready) + 1, static_cast<int64_t>(nodes) + wanted);
   if (limit > 0 && needed > limit) {
@@ -164,7 +164,7 @@ void NearestMiss::Explain(report::ScaleUp& scale_up, const std::vector<Quotas::N
     }
   }
   const std::vector<cloud::GroupInfo> groups = parts_.groups.Groups();
-  const int budget = parts_.options.explain_checks;
+  const int budget = parts_.explain_checks;
   if (kinds.empty() || groups.empty() || budget == 0) return;
   checks_left_ = budget < 0 ? std::numeric_limits<int>::max() : budget;
   // Whole kinds, so that the nearest of all groups is the nearest.
@@ -177,7 +177,7 @@ void NearestMiss::Explain(report::ScaleUp& scale_up, const std::vector<Quotas::N
   for (size_t i = 0; i < count; ++i) chosen.push_back(kinds[(next_ + i) % kinds.size()]);
   next_ = (next_ + count) % kinds.size();
 
-  Quotas quotas = Quotas::ToMaxima(parts_.options, nodes, parts_.groups.GpuLabel());
+  Quotas quotas = Quotas::ToMaxima(parts_.limits, nodes, parts_.groups.GpuLabel());
   cluster::Snapshot& snapshot = parts_.search.snapshot();
   for (const cloud::GroupInfo& group : groups) {
     const TemplatePtr node_template = parts_.templates.Find(group.id);

@@ -3,7 +3,7 @@
 // pod was put before the same filters on the same template.
 //
 // Works on the open fork of a pass and leaves nothing in it. Costs one to a few questions to the
-// filters per kind of pods and group; Options::explain_checks bounds them, and what did not get its
+// filters per kind of pods and group; Parts::explain_checks bounds them, and what did not get its
 // turn in this pass comes first in the next.
 
 #pragma once
@@ -25,7 +25,8 @@ namespace coppice::autoscale {
 class NearestMiss {
  public:
   struct Parts {
-    const Options& options;
+    const LimitOptions& limits;
+    const int explain_checks;  // below zero: as many as it takes
     cloud::NodeGroups& groups;
     const Templates& templates;
     const GroupStates& state;

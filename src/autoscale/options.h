@@ -62,6 +62,9 @@ struct Deviations {
   // What happens in the cluster while a stage waits for an answer is known to the next one, instead
   // of being held back from the first list of a pass to its last plan.
   bool news_between_stages = true;
+  // A PodDisruptionBudget whose selector is malformed guards its whole namespace and lets nobody
+  // go, instead of ending every pass.
+  bool malformed_budgets_guard = true;
 
   static Deviations None() {
     Deviations none;
@@ -77,6 +80,7 @@ struct Deviations {
     none.larger_pods_first = false;
     none.survive_restarts = false;
     none.news_between_stages = false;
+    none.malformed_budgets_guard = false;
     return none;
   }
 };
@@ -225,8 +229,8 @@ struct RepairOptions {
   Duration pending_pods_batching_timeout = std::chrono::minutes(4);
 };
 
-// All of them, as the flags fill them and as only the engine holds them: its parts take what they
-// read, by the name of one of the structs above.
+// All of them, as the flags fill them and as only the engine holds them, and who makes processors for
+// it: its parts take what they read, by the names of the structs above.
 struct Options : LoopOptions,
                  StatusOptions,
                  LimitOptions,

@@ -54,7 +54,8 @@ PodsToHelp::List PodsToHelp::Sort(Pass& pass, Pods pending, const Around& around
 void PodsToHelp::DropYoung(Pass& pass, List& list) const {
   std::erase_if(list.pods, [&](const fit::PendingPod& pending) {
     const TimePoint created = PodCreatedAt(*pending.pod);
-    const Duration delay = ScaleUpDelayOf(*pending.pod, parts_.options.new_pod_scale_up_delay);
+    const Duration delay =
+        ScaleUpDelayOf(*pending.pod, parts_.options.buying.new_pod_scale_up_delay);
     // The server's clock may be ahead of ours. That a pod is of the future does not make it one to
     // wait for: when it came we have seen ourselves.
     const bool from_the_future = created > pass.now && parts_.options.deviations.debounce_new_pods;
@@ -91,7 +92,7 @@ void PodsToHelp::AddLeaving(Pods& pods, const Around& around, Imagined& imagined
 }
 
 void PodsToHelp::Tell(const fit::PendingPod& pod, List& list) const {
-  if (parts_.options.explain_checks >= 0) return;
+  if (!parts_.options.explains_all) return;
   const cluster::Snapshot& snapshot = parts_.world.snapshot();
   list.fitting.push_back({pod.pod, snapshot.node(snapshot.node_of(pod.index)).name});
 }
@@ -127,9 +128,9 @@ Pods PodsToHelp::HelpByExisting(Pass& pass, Pods pods, const Around& around, Ima
     std::ranges::stable_sort(pods, std::greater<>(), priority_of);
   if (larger_first) PlaceOrdered(pods, around, imagined, list);
   fit::PlaceOptions options;
-  if (parts_.options.enable_graceful_degradation) {
+  if (parts_.options.repair.enable_graceful_degradation) {
     const TimePoint deadline =
-        parts_.executor.clock().Now() + parts_.options.pending_pods_batching_timeout;
+        parts_.executor.clock().Now() + parts_.options.repair.pending_pods_batching_timeout;
     options.out_of_time = [this, deadline] { return parts_.executor.clock().Now() > deadline; };
   }
   const fit::Placement placement = placer_.Place(pods, options);
@@ -149,7 +150,7 @@ Pods PodsToHelp::HelpByExisting(Pass& pass, Pods pods, const Around& around, Ima
     }
     left.push_back(std::move(pods[i]));
   }
-  if (parts_.options.enable_graceful_degradation)
+  if (parts_.options.repair.enable_graceful_degradation)
     degraded_passes_ = unprocessed ? degraded_passes_ + 1 : 0;
   return left;
 }

@@ -44,7 +44,7 @@ class PodsToHelp {
 
  private:
   bool Degraded() const {
-    return parts_.options.enable_graceful_degradation && degraded_passes_ > 0;
+    return parts_.options.repair.enable_graceful_degradation && degraded_passes_ > 0;
   }
   Pods HelpByExisting(Pass& pass, Pods pods, const Around& around, Imagined& imagined, List& list);
   void AddLeaving(Pods& pods, const Around& around, Imagined& imagined) const;

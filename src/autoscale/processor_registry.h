@@ -26,7 +26,7 @@ namespace coppice::autoscale {
 
 // What a processor is made from. All references outlive it.
 struct ProcessorContext {
-  const Options& options;
+  const Options& options;  // all: what somebody else's code reads is not for us to say
   cloud::NodeGroups& groups;
   cluster::World& world;
   Clock& clock;

@@ -17,6 +17,7 @@ using report::StayReason;
 constexpr Duration kAskBudgets = std::chrono::seconds(10);
 // How often a node is tried again because there may be room elsewhere.
 constexpr Duration kLookElsewhere = std::chrono::minutes(1);
+constexpr Duration kLooksApart = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -32,19 +33,18 @@ int DeletionsInProgress::InGroup(std::string_view group) const {
 
 ScaleDownPlanner::ScaleDownPlanner(Parts parts)
     : parts_(std::move(parts)),
-      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.options))),
+      rules_(drain::DefaultRules(RuleOptionsFrom(parts_.rules.drain))),
       judged_(rules_, traits_),
       alone_(rules_, traits_),
       placer_(parts_.search),
-      shortest_interval_(
-          std::max(parts_.options.group_defaults.scale_down_unneeded_time, Duration(1))) {}
+      shortest_interval_(std::max(parts_.rules.unneeded_time, Duration(1))) {}
 
 void ScaleDownPlanner::Adopt(const std::vector<ListedNode>& nodes, bool taints_are_fresh,
                              TimePoint now) {
   // Upstream means to do this for --node-deletion-candidate-ttl, too, but asks for the nodes before
   // its view of them is filled, and finds none: there the timers of a new process start anew.
-  if (!parts_.options.deviations.survive_restarts) return;
-  const Duration ttl = parts_.options.node_deletion_candidate_ttl;
+  if (!parts_.rules.deviations.survive_restarts) return;
+  const Duration ttl = parts_.rules.candidate_ttl;
   if (ttl == Duration::zero() && !taints_are_fresh) return;
   for (const ListedNode& of : nodes) {
     const auto since = TaintTime(*of.node, kDeletionCandidateTaint);
@@ -68,19 +68,21 @@ ScaleDownPlanner::NodeMemory& ScaleDownPlanner::MemoryOf(cluster::NodeIndex inde
   return node_memory_[index];
 }
 
+// Which pods there are, and what they say about leaving.
 uint64_t ScaleDownPlanner::PodsFingerprint(cluster::NodeIndex index) const {
+  const cluster::Snapshot& snapshot = parts_.world.snapshot();
   uint64_t sum = 0;  // order does not matter
-  for (const cluster::PodIndex pod : parts_.world.snapshot().pods_on(index)) {
-    sum += std::hash<uint64_t>()(uint64_t{pod} * 0x9E3779B97F4A7C15u + 1);
+  for (const cluster::PodIndex pod : snapshot.pods_on(index)) {
+    const uint64_t both = uint64_t{snapshot.eviction_id(pod)} << 32 | pod;
+    sum += std::hash<uint64_t>()(both * 0x9E3779B97F4A7C15u + 1);
   }
   return sum;
 }
 
 int ScaleDownPlanner::UnneededLimit() const {
-  const int n = parts_.options.max_scale_down_parallelism;
+  const int n = parts_.rules.most_at_once;
   const int by_growth = static_cast<int>(unneeded_.size()) + 2 * n;
-  const Duration unneeded_time =
-      std::max(parts_.options.group_defaults.scale_down_unneeded_time, shortest_interval_);
+  const Duration unneeded_time = std::max(parts_.rules.unneeded_time, shortest_interval_);
   const auto loops = unneeded_time.count() / std::max<int64_t>(1, shortest_interval_.count());
   const int64_t by_time = int64_t{n} * loops + n;
   return static_cast<int>(std::min<int64_t>(by_growth, by_time));
@@ -114,11 +116,23 @@ void ScaleDownPlanner::NoteDue(Wakeups& wake) const {
   wake.At(first_forgotten_, "a node that could not be emptied is looked at again");
 }
 
-bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, TimePoint now) const {
+bool ScaleDownPlanner::MayBeOtherwise(const Remembered& remembered, cluster::NodeIndex index,
+                                      TimePoint now) const {
+  if (remembered.content != parts_.world.snapshot().content_version(index) &&
+      remembered.pods != PodsFingerprint(index))
+    return true;
   if (remembered.why.blocking_reason == drain::ToString(drain::BlockingReason::kNotEnoughPdb))
     return true;
-  return remembered.objects != parts_.world.node_count() + parts_.world.pod_count() &&
-         now - remembered.found >= kLookElsewhere;
+  return remembered.room != parts_.world.room_version() && now - remembered.found >= kLookElsewhere;
+}
+
+// Of a verdict that holds for now. Where pods come and go all the time those of many nodes are due,
+// one shortly after the other: they are looked at together.
+TimePoint ScaleDownPlanner::NextLook(const Remembered& remembered, TimePoint now) const {
+  if (!parts_.rules.deviations.unremovable_recheck_on_change ||
+      remembered.room == parts_.world.room_version())
+    return remembered.until;
+  return std::min(remembered.until, std::max(remembered.found + kLookElsewhere, now + kLooksApart));
 }
 
 // Of several reasons the last one counts.
@@ -147,10 +161,9 @@ void ScaleDownPlanner::ForgetVerdicts(TimePoint now) {
   std::erase_if(recently_unremovable_, [&](const auto& entry) {
     const cluster::NodeIndex index = snapshot.FindNode(entry.first);
     if (index == cluster::kNone || entry.second.until <= now) return true;
-    const bool again =
-        parts_.options.deviations.unremovable_recheck_on_change &&
-        (entry.second.pods != PodsFingerprint(index) || MayBeOtherwise(entry.second, now));
-    if (!again) first_forgotten_ = std::min(first_forgotten_, entry.second.until);
+    const bool again = parts_.rules.deviations.unremovable_recheck_on_change &&
+                       MayBeOtherwise(entry.second, index, now);
+    if (!again) first_forgotten_ = std::min(first_forgotten_, NextLook(entry.second, now));
     return again;
   });
 }
@@ -193,14 +206,18 @@ std::vector<const ListedNode*> ScaleDownPlanner::EligibleOf(const View& view,
 }
 
 void ScaleDownPlanner::RememberWhyItStays(const View& view, const ListedNode& of,
-                                          uint64_t fingerprint, report::StayingNode staying) {
+                                          const Seen& as_it_was, report::StayingNode staying) {
   staying.group = of.group;
-  const TimePoint until = view.now + parts_.options.unremovable_node_recheck_timeout;
+  const TimePoint until = view.now + parts_.rules.looking.unremovable_node_recheck_timeout;
   first_forgotten_ = std::min(first_forgotten_, until);
   budget_keeps_ = budget_keeps_ ||
                   staying.blocking_reason == drain::ToString(drain::BlockingReason::kNotEnoughPdb);
-  recently_unremovable_[of.node->metadata.name] = {
-      until, fingerprint, parts_.world.node_count() + parts_.world.pod_count(), view.now, staying};
+  recently_unremovable_[of.node->metadata.name] = {.until = until,
+                                                   .content = as_it_was.content,
+                                                   .pods = as_it_was.pods,
+                                                   .room = parts_.world.room_version(),
+                                                   .found = view.now,
+                                                   .why = staying};
   AddStaying(of.index, std::move(staying));
 }
 
@@ -208,13 +225,14 @@ void ScaleDownPlanner::RememberWhyItStays(const View& view, const ListedNode& of
 std::vector<ScaleDownPlanner::Removable> ScaleDownPlanner::SimulateAll(
     View& view, const std::vector<const ListedNode*>& eligible, std::vector<uint8_t> destinations) {
   const cluster::Snapshot& snapshot = parts_.world.snapshot();
-  const TimePoint deadline = parts_.clock.Now() + parts_.options.scale_down_simulation_timeout;
+  const TimePoint deadline =
+      parts_.clock.Now() + parts_.rules.looking.scale_down_simulation_timeout;
   std::vector<Removable> removable;
   int atomic = 0;
   size_t looked_at = 0;
   for (const ListedNode* of : eligible) {
     if (parts_.clock.Now() > deadline) break;
-    if (!parts_.options.deviations.scan_all_candidates &&
+    if (!parts_.rules.deviations.scan_all_candidates &&
         static_cast<int>(removable.size()) - atomic >= UnneededLimit()) {
       break;
     }
@@ -222,10 +240,11 @@ std::vector<ScaleDownPlanner::Removable> ScaleDownPlanner::SimulateAll(
     if (looked_at < eligible.size() && snapshot.IsLive(eligible[looked_at]->index))
       parts_.world.PrefetchPodsOn(eligible[looked_at]->index);
     const bool live = snapshot.IsLive(of->index);
-    const uint64_t fingerprint = live ? PodsFingerprint(of->index) : 0;
+    const Seen seen =
+        live ? Seen{snapshot.content_version(of->index), PodsFingerprint(of->index)} : Seen{};
     Simulated simulated = SimulateRemoval(view, *of, destinations);
     if (!simulated.removable) {
-      RememberWhyItStays(view, *of, fingerprint, std::move(simulated.staying));
+      RememberWhyItStays(view, *of, seen, std::move(simulated.staying));
       continue;
     }
     UseBudgets(view.budgets, *simulated.removable);
@@ -281,8 +300,8 @@ void ScaleDownPlanner::UpdateUnneeded(TimePoint now, std::vector<Removable> remo
   // A machine that has come under the name of one that went is as new as any; upstream goes by the
   // name.
   const auto is_other = [&](const Entry& before, const model::Node& node) {
-    return before.node.get() != &node && before.node != nullptr &&
-           parts_.options.deviations.fuses && before.node->metadata.uid != node.metadata.uid;
+    return before.node.get() != &node && before.node != nullptr && parts_.rules.deviations.fuses &&
+           before.node->metadata.uid != node.metadata.uid;
   };
   std::vector<std::pair<std::string, Entry>> updated;
   updated.reserve(removable.size());

@@ -60,8 +60,19 @@ struct NodesToDelete {
 
 class ScaleDownPlanner {
  public:
+  // What it reads of the options.
+  struct Rules {
+    const ScaleDownOptions& looking;
+    const DrainOptions& drain;
+    const LimitOptions& limits;
+    const Deviations& deviations;
+    const Duration unneeded_time;  // of groups that say nothing else
+    const Duration candidate_ttl;  // of marks that an earlier process left
+    const int most_at_once;
+    const bool explains_all;  // whatever it costs
+  };
   struct Parts {
-    const Options& options;
+    const Rules rules;
     cloud::NodeGroups& groups;
     cluster::World& world;
     fit::Search& search;
@@ -148,7 +159,11 @@ class ScaleDownPlanner {
                                             const Names& deleting);
   std::vector<Removable> SimulateAll(View& view, const std::vector<const ListedNode*>& eligible,
                                      std::vector<uint8_t> destinations);
-  void RememberWhyItStays(const View& view, const ListedNode& of, uint64_t fingerprint,
+  struct Seen {            // of a node, before its removal is simulated
+    uint64_t content = 0;  // its version: the same, and so are its pods
+    uint64_t pods = 0;     // their fingerprint
+  };
+  void RememberWhyItStays(const View& view, const ListedNode& of, const Seen& as_it_was,
                           report::StayingNode staying);
   report::StayReason WhyNoCandidate(const View& view, const ListedNode& of);
   Simulated SimulateRemoval(View& view, const ListedNode& of, std::vector<uint8_t>& destinations);
@@ -224,14 +239,16 @@ class ScaleDownPlanner {
   std::vector<Candidate> forgotten_;  // were in it, and no evaluation since
   struct Remembered {
     TimePoint until;
-    uint64_t pods = 0;   // fingerprint of what was on the node
-    size_t objects = 0;  // nodes and pods of the cluster
+    uint64_t content = 0;
+    uint64_t pods = 0;
+    uint64_t room = 0;  // World::room_version
     TimePoint found{};
     report::StayingNode why = {};
   };
-  bool MayBeOtherwise(const Remembered& remembered, TimePoint now) const;
+  bool MayBeOtherwise(const Remembered& remembered, cluster::NodeIndex index, TimePoint now) const;
+  TimePoint NextLook(const Remembered& remembered, TimePoint now) const;
   std::unordered_map<std::string, Remembered> recently_unremovable_;
-  TimePoint first_forgotten_ = TimePoint::max();  // of those
+  TimePoint first_forgotten_ = TimePoint::max();  // of those, or looked at again
   bool budget_keeps_ = false;                     // one of them, as the last evaluation found
   std::vector<report::StayingNode> staying_;      // as found; node_memory_ leads to them
   std::vector<report::StayingNode> staying_untold_;

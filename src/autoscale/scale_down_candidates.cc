@@ -201,13 +201,14 @@ StayReason ScaleDownPlanner::WhyNoCandidate(const View& view, const ListedNode& 
   if (read.disabled) return StayReason::kScaleDownDisabledAnnotation;
   if (of.group.empty()) return StayReason::kNotAutoscaled;
   const cloud::ScalingOptions& options = GroupOptions(of.group);
-  const auto& use = ReckonUse(*of.node, of.index,
-                              {.ignore_daemon_sets = options.ignore_daemon_sets_utilization,
-                               .ignore_mirror_pods = parts_.options.ignore_mirror_pods_utilization,
-                               .gpu_label = gpu_label_,
-                               .now = view.now});
+  const auto& use =
+      ReckonUse(*of.node, of.index,
+                {.ignore_daemon_sets = options.ignore_daemon_sets_utilization,
+                 .ignore_mirror_pods = parts_.rules.looking.ignore_mirror_pods_utilization,
+                 .gpu_label = gpu_label_,
+                 .now = view.now});
   if (!use) return StayReason::kUnexpectedError;
-  if (!parts_.options.scale_down_unready_enabled && !read.ready)
+  if (!parts_.rules.looking.scale_down_unready_enabled && !read.ready)
     return StayReason::kScaleDownUnreadyDisabled;
   // Upstream keeps the number only of nodes that get this far.
   MemoryOf(of.index).judged_by_use = evaluation_;

@@ -111,7 +111,7 @@ RemovableNode TakeOut(RemovableNode& node) {
 }  // namespace
 
 NodesToDelete ScaleDownPlanner::Choose(const View& view) {
-  Quotas minima = Quotas::ToMinima(parts_.options, view.all_nodes, parts_.groups.GpuLabel(),
+  Quotas minima = Quotas::ToMinima(parts_.rules.limits, view.all_nodes, parts_.groups.GpuLabel(),
                                    DevicesFrom(parts_.slots, parts_.groups.GpuLabel()));
   std::map<std::string, SizeLeft> sizes;
   for (const cloud::GroupInfo& group : parts_.groups.Groups()) {

@@ -61,7 +61,7 @@ void ScaleDownPlanner::DescribeStuck(const Moving& moving, const fit::Placement&
   }
   if (!stuck) return;
   staying.stuck_pod = parts_.world.EntryOf(moving.objects[*stuck])->pod;
-  if (parts_.options.explain_checks >= 0) return;
+  if (!parts_.rules.explains_all) return;
   std::map<std::string, int> counts;
   for (const cluster::NodeIndex node : snapshot.nodes()) {
     if (node == except || node >= destinations.size() || destinations[node] == 0) continue;
@@ -98,7 +98,7 @@ ScaleDownPlanner::Simulated ScaleDownPlanner::SimulateRemoval(View& view, const 
   };
   const bool tpus = tpus_.Any(moving.pods, snapshot, object_of);
   // In a full cluster most nodes fail at their first pod: then nothing has to be moved to find out.
-  if (!tpus && parts_.options.explain_checks >= 0 &&
+  if (!tpus && !parts_.rules.explains_all &&
       placer_.WouldStopAtOnce(moving.pods, {.allowed = &destinations, .except = of.index})) {
     result.staying.reason = StayReason::kNoPlaceToMovePods;
     result.staying.stuck_pod = parts_.world.EntryOf(moving.objects.front())->pod;

@@ -147,5 +147,48 @@ TEST_F(ScaleDownTest, RoomElsewhereIsLookedForAgainAfterAMinute) {
   EXPECT_NE(ReasonFor(*report, "web-1"), report::StayReason::kRecentlyUnremovable);
 }
 
+TEST_F(ScaleDownTest, APodThatSaysOtherwiseIsBelievedAtOnce) {
+  AddGroup("web", 5, 2);
+  AddNode("web-1", "web");
+  AddNode("web-2", "web");
+  AddPod("small", "cpu", 1, "web-1");
+  AddPod("busy", "cpu", 3, "web-2");
+  const auto say = [this](const std::string& safe) {
+    model::Pod pod = *world_.FindPod("default", "small");
+    pod.metadata.annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] = safe;
+    world_.UpsertPod(std::make_shared<const model::Pod>(std::move(pod)));
+  };
+  say("false");
+  Start({"--scale-down-unneeded-time=10m"});
+  EXPECT_EQ(ReasonFor(*Pass(), "web-1"), report::StayReason::kBlockedByPod);
+  say("false");  // a heartbeat is no news
+  EXPECT_EQ(ReasonFor(*PassAfter(seconds(10)), "web-1"), report::StayReason::kRecentlyUnremovable);
+  say("true");
+  EXPECT_EQ(ReasonFor(*PassAfter(seconds(10)), "web-1"),
+            report::StayReason::kNotUnneededLongEnough);
+}
+
+// One gone and one come: there are as many pods as before, and room where there was none.
+TEST_F(ScaleDownTest, ThePassThatSeesRoomElsewhereAsksForTheOneThatLooksAgain) {
+  AddGroup("web", 5, 2);
+  AddNode("web-1", "web");
+  AddNode("web-2", "web");
+  AddPod("small", "cpu", 1, "web-1");
+  AddPod("large", "cpu", 4, "web-2");
+  Start({"--scale-down-unneeded-time=10m", "--scan-interval=1h"});
+  Pass();
+  const TimePoint found = clock_.Now();
+  const auto quiet = PassAfter(seconds(10));
+  ASSERT_TRUE(quiet->call_again.has_value());
+  EXPECT_EQ(quiet->call_again->at, found + minutes(5)) << "nothing is different";
+  world_.DeletePod("default", "large");
+  AddPod("tiny", "cpu", 1, "web-2");
+  const auto seen = PassAfter(seconds(10));
+  EXPECT_EQ(ReasonFor(*seen, "web-1"), report::StayReason::kRecentlyUnremovable);
+  ASSERT_TRUE(seen->call_again.has_value());
+  EXPECT_EQ(seen->call_again->at, found + minutes(1));
+  EXPECT_NE(ReasonFor(*PassAfter(seconds(40)), "web-1"), report::StayReason::kRecentlyUnremovable);
+}
+
 }  // namespace
 }  // namespace coppice::autoscale

@@ -18,12 +18,12 @@ constexpr char kFilteredOut[] = "expansion options filtered out and no longer co
 }  // namespace
 
 Quotas ScaleUpPlanner::MaximaOf(const std::vector<Quotas::NodeOf>& nodes) const {
-  return Quotas::ToMaxima(parts_.options, nodes, parts_.groups.GpuLabel(),
+  return Quotas::ToMaxima(parts_.limits, nodes, parts_.groups.GpuLabel(),
                           DevicesFrom(parts_.slots, parts_.groups.GpuLabel()));
 }
 
 bool ScaleUpPlanner::Cap(Draft& draft, int& nodes, int current, const std::string& group) {
-  const int limit = parts_.options.max_nodes_total;
+  const int limit = parts_.limits.max_nodes_total;
   if (limit > 0 && nodes + current > limit) {
     nodes = limit - current;
     draft.plan.events.push_back({"Warning", "MaxNodesTotalReached",
@@ -167,7 +167,7 @@ ScaleUpPlan ScaleUpPlanner::PlanMinSizes(const std::vector<Quotas::NodeOf>& node
     if (!draft.quotas->Check(like, 1).exceeded.empty()) continue;
     int delta = draft.quotas->Check(like, group.min_size - *target).allowed;
     // Upstream's quirk, kept: the cluster's limit is held against this group's own size.
-    const int limit = parts_.options.max_nodes_total;
+    const int limit = parts_.limits.max_nodes_total;
     if (limit > 0 && delta + *target > limit) {
       delta = limit - *target;
       draft.plan.events.push_back({"Warning", "MaxNodesTotalReached",

@@ -60,7 +60,9 @@ struct ScaleUpPlan {
 class ScaleUpPlanner {
  public:
   struct Parts {
-    const Options& options;
+    const ScaleUpOptions& options;
+    const LimitOptions& limits;
+    const SimilarityOptions& similarity;
     cloud::NodeGroups& groups;
     const Templates& templates;
     const GroupStates& state;

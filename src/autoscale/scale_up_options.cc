@@ -93,7 +93,7 @@ void ScaleUpPlanner::FilterGroups(Draft& draft, TimePoint now) {
     int wanted = 1;
     if (parts_.options_of(group.id).zero_or_max_node_scaling) {
       wanted = group.max_size - *target;
-      const int limit = parts_.options.max_nodes_total;
+      const int limit = parts_.limits.max_nodes_total;
       if (limit != 0 && static_cast<int>(draft.node_count) + wanted > limit) {
         skip(kAtomicTooLarge);
         continue;
@@ -179,7 +179,7 @@ std::vector<std::string> ScaleUpPlanner::AlikeTo(const Draft& draft,
     return {};
   }
   std::vector<std::string> alike;
-  const SimilarityCheck check = SimilarityFrom(parts_.options, "");
+  const SimilarityCheck check = SimilarityFrom(parts_.similarity, "");
   const TemplatePtr node_template = TemplateOf(draft, group);
   for (const cloud::GroupInfo& other : draft.groups) {
     if (other.id == group) continue;
@@ -225,7 +225,7 @@ void ScaleUpPlanner::ComputeOptions(Draft& draft) {
       pack::EstimateLimits limits{.max_nodes = parts_.options.max_nodes_per_scaleup,
                                   .max_duration = parts_.options.max_nodegroup_binpacking_duration,
                                   .group_free = room(group),
-                                  .max_nodes_total = parts_.options.max_nodes_total,
+                                  .max_nodes_total = parts_.limits.max_nodes_total,
                                   .current_nodes = static_cast<int>(draft.node_count)};
       for (const std::string& other : SimilarTo(draft, group, start))
         limits.group_free += room(other);

@@ -27,9 +27,22 @@
 
 namespace coppice::autoscale {
 
+// What stages read of the options.
+struct StageOptions {
+  const PodOptions& pods;
+  const ScaleUpOptions& buying;
+  const LimitOptions& limits;
+  const SimilarityOptions& similarity;
+  const RepairOptions& repair;
+  const DeletionLimitOptions& deletions;
+  const StatusOptions& status;
+  const Deviations& deviations;
+  const bool explains_all;  // whatever it costs
+};
+
 // Of one engine; all of it outlives its stages.
 struct StageParts {
-  const Options& options;
+  const StageOptions options;
   cluster::World& world;
   cloud::NodeGroups& groups;  // with what was ordered; for all reads
   CloudCalls& cloud;

@@ -3,13 +3,14 @@
 #include <utility>
 #include <vector>
 
+#include "autoscale/drain_options.h"
 #include "autoscale/pod_lists.h"
 
 namespace coppice::autoscale {
 
 // Before the cloud is asked nodes are listed only for who wants to know of them by then.
 bool ObserveStage::IsActionable(Pass& pass, Observation& seen) {
-  const bool from_zero = shared_.options.scale_up_from_zero;
+  const bool from_zero = shared_.options.buying.scale_up_from_zero;
   if (!shared_.slots.actionable_cluster && from_zero) return true;
   parts_.nodes.Update();
   const std::vector<ListedNode>& nodes = parts_.nodes.nodes();
@@ -29,8 +30,7 @@ bool ObserveStage::IsActionable(Pass& pass, Observation& seen) {
 Status ObserveStage::List(Observation& seen) {
   parts_.nodes.Update();
   seen.as_of = parts_.still.Now();
-  auto budgets =
-      drain::PdbTracker::Create(shared_.world.objects<model::PodDisruptionBudget>().List());
+  auto budgets = BudgetsOf(shared_.options.deviations, shared_.world);
   if (!budgets.ok()) {
     return InvalidArgument("failed to initialize RemainingPdbTracker: " +
                            budgets.status().message());
@@ -47,7 +47,8 @@ Result<bool> ObserveStage::LookAgain(Observation& seen) {
 
 Status ObserveStage::ListAgain(Observation& seen) {
   const bool news = TRY(LookAgain(seen));
-  if (news) seen.pending = ListPending(shared_.options, shared_.options.deviations, shared_.world);
+  if (news)
+    seen.pending = ListPending(shared_.options.pods, shared_.options.deviations, shared_.world);
   return Status::Ok();
 }
 
@@ -77,7 +78,7 @@ Status ObserveStage::Recognize(Pass& pass, Observation& seen) {
   const StandStill::Plan still(parts_.still);
   const Status listed = List(seen);
   seen.listed = true;
-  seen.pending = ListPending(shared_.options, shared_.options.deviations, shared_.world);
+  seen.pending = ListPending(shared_.options.pods, shared_.options.deviations, shared_.world);
   for (const auto& observer : shared_.slots.loop_start) observer->Refresh(pass.View());
   if (!listed.ok()) {
     pass.Fail("internalError", listed.message());

@@ -68,7 +68,7 @@ TEST_F(StageObserveTest, AViewThatIsTooOldEndsThePass) {
   EXPECT_EQ(CallsOf("Increase"), 1U);
 }
 
-TEST_F(StageObserveTest, ABudgetThatCannotBeUnderstoodEndsThePassAndIsNamed) {
+TEST_F(StageObserveTest, UnderUpstreamsRulesABudgetThatCannotBeUnderstoodEndsThePassAndIsNamed) {
   AddGroup("web", 5);
   AddPod("p", "cpu", 3);
   model::PodDisruptionBudget budget;
@@ -77,7 +77,7 @@ TEST_F(StageObserveTest, ABudgetThatCannotBeUnderstoodEndsThePassAndIsNamed) {
   budget.spec.selector.emplace().match_expressions.push_back(
       {.key = "app", .operator_ = "Nonsense", .values = {}});
   world_.Upsert(std::make_shared<const model::PodDisruptionBudget>(budget));
-  const auto report = Start();
+  const auto report = Start({"--upstream-exact"});
   EXPECT_EQ(report->error_type, "internalError");
   EXPECT_THAT(report->error, HasSubstr("failed to initialize RemainingPdbTracker"));
   EXPECT_EQ(CallsOf("Increase"), 0U);

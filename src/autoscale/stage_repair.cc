@@ -101,7 +101,7 @@ Task<void> RepairStage::RemoveLongUnregistered(Pass& pass) {
       return of.node->metadata.unreadable && of.node->spec.provider_id.empty();
     };
     if (std::ranges::any_of(parts_.nodes.nodes(), unknown)) co_return;
-    if (!shared_.options.force_delete_unregistered_nodes) {
+    if (!shared_.options.repair.force_delete_unregistered_nodes) {
       const auto target = shared_.groups.TargetSize(group.id);
       if (!target.ok() || *target <= group.min_size) continue;
       const auto spare = static_cast<size_t>(*target - group.min_size);

@@ -100,8 +100,8 @@ void ScaleDownStage::Choose(const ScaleDownPlanner::View& view, Plan& plan) {
     facts.registered = nodes_of == registered.end() ? 0 : nodes_of->second;
     return facts;
   };
-  plan.deletions =
-      CropToLimits(std::move(nodes), parts_.actuator.InProgress(), shared_.options, facts_of);
+  plan.deletions = CropToLimits(std::move(nodes), parts_.actuator.InProgress(),
+                                shared_.options.deletions, facts_of);
   HoldCropped(wanted, plan.deletions);
   for (const bool drain : {false, true}) {
     for (const auto& batch : drain ? plan.deletions.drain : plan.deletions.empty) {

@@ -40,7 +40,7 @@ bool ScaleUpStage::ShouldBuy(Pass& pass, const PodsToHelp::List& list) {
 
 bool ScaleUpStage::WantsToBuy(Pass& pass, const PodsToHelp::List& list) {
   report::ScaleUp& report = pass.report->scale_up;
-  const int limit = shared_.options.max_nodes_total;
+  const int limit = shared_.options.limits.max_nodes_total;
   if (list.pods.empty()) {
     report.result = report::ScaleUpResult::kNotNeeded;
     return false;
@@ -52,7 +52,7 @@ bool ScaleUpStage::WantsToBuy(Pass& pass, const PodsToHelp::List& list) {
     for (const auto& pending : list.pods) report.unhelped.push_back({{pending.pod}, {}, nullptr});
     return false;
   }
-  if (shared_.options.bypassed_scheduler_names.empty() && parts_.help.AllNew(list, pass.now)) {
+  if (shared_.options.pods.bypassed_scheduler_names.empty() && parts_.help.AllNew(list, pass.now)) {
     report.result = report::ScaleUpResult::kInCooldown;
     pass.no_scale_down = true;
     const Deviations& d = shared_.options.deviations;
@@ -147,7 +147,7 @@ ScaleUpPlanner::DraftPtr ScaleUpStage::PlanSalvo(Pass& pass, const report::Scale
 Task<void> ScaleUpStage::Buy(Pass& pass, ScaleUpPlanner::DraftPtr draft, Outcome& outcome) {
   outcome.tried = true;
   const TimePoint budget_ends =
-      shared_.executor.clock().Now() + shared_.options.salvo_scale_up_budget;
+      shared_.executor.clock().Now() + shared_.options.buying.salvo_scale_up_budget;
   report::ScaleUp& report = pass.report->scale_up;
   for (int round = 0; draft != nullptr; ++round) {
     const expand::Surroundings around = SurroundingsOf(shared_, parts_.templates);
@@ -158,7 +158,7 @@ Task<void> ScaleUpStage::Buy(Pass& pass, ScaleUpPlanner::DraftPtr draft, Outcome
     if (report.result != report::ScaleUpResult::kSuccessful) break;
     parts_.cooldowns.ScaledUp(pass.now);
     if (shared_.options.deviations.larger_pods_first) parts_.help.ordered().Bought(report);
-    if (!shared_.options.salvo_scale_up || report.triggered.empty() ||
+    if (!shared_.options.buying.salvo_scale_up || report.triggered.empty() ||
         report.triggered.size() == outcome.unhelped.size() ||
         shared_.executor.clock().Now() > budget_ends) {
       break;

@@ -10,7 +10,8 @@ expand::Surroundings SurroundingsOf(const StageParts& shared, const Templates& t
   around.cluster_nodes = shared.world.node_count();
   around.config_map = [&shared](std::string_view name,
                                 std::string_view key) -> Result<std::string> {
-    const auto map = shared.world.objects<model::ConfigMap>().Find(shared.options.namespace_, name);
+    const auto map =
+        shared.world.objects<model::ConfigMap>().Find(shared.options.status.namespace_, name);
     if (map == nullptr) return NotFound("there is no ConfigMap " + std::string(name));
     const std::string* text = map->data.Find(key);
     if (text == nullptr)

@@ -37,6 +37,14 @@ class UnreadableEngineTest : public test::EngineRig {
     }
     world_.UpsertNode(std::make_shared<const model::Node>(std::move(node)));
   }
+  void AddMalformedBudget(const std::string& namespace_) {
+    model::PodDisruptionBudget odd;
+    odd.metadata.namespace_ = namespace_;
+    odd.metadata.name = "odd";
+    odd.spec.selector.emplace().match_expressions = {{"app", "Like", {}}};
+    odd.status.disruptions_allowed = 5;
+    world_.Upsert(std::make_shared<const model::PodDisruptionBudget>(odd));
+  }
   // Two passes, far enough apart for what is not needed to go.
   std::shared_ptr<const report::PassReport> TwoPasses() {
     Pass();
@@ -113,6 +121,38 @@ TEST_F(UnreadableEngineTest, ANodeThatCannotBeReadStaysAndTakesNoPod) {
   EXPECT_EQ(other->reason, StayReason::kNoPlaceToMovePods);
 
   SpoilNode("web-1", false);
+  clock_.Set(clock_.Now() + minutes(10));
+  EXPECT_EQ(TwoPasses()->scale_down.result, report::ScaleDownResult::kNodeDeleteStarted);
+}
+
+TEST_F(UnreadableEngineTest, ABudgetWithAMalformedSelectorDoesNotKeepPodsWaiting) {
+  AddGroup("web", 5);
+  AddPod("pending", "cpu", 3);
+  AddMalformedBudget("default");
+  Assemble(args_, inline_, writer_);
+  EXPECT_EQ(Pass()->error, "");
+  EXPECT_EQ(CallsOf("Increase"), 1u);
+}
+
+TEST_F(UnreadableEngineTest, ABudgetWithAMalformedSelectorKeepsTheNodesOfItsNamespaceOnly) {
+  AddGroup("web", 5, 2);
+  for (const char* node : {"web-1", "web-2"}) {
+    AddNode(node, "web");
+    AddPod(std::string("small-on-") + node, "cpu", 1, node);  // would fit on the other
+  }
+  AddMalformedBudget("default");
+  Assemble(args_, inline_, writer_);
+  const auto report = TwoPasses();
+  EXPECT_EQ(report->error, "");
+  for (const char* node : {"web-1", "web-2"}) {
+    const report::StayingNode* staying = Staying(*report, node);
+    ASSERT_NE(staying, nullptr) << node;
+    EXPECT_EQ(staying->blocking_reason, "NotEnoughPdb");
+    EXPECT_THAT(staying->detail, HasSubstr("disruption budget odd"));
+  }
+
+  world_.Erase<model::PodDisruptionBudget>("default", "odd");
+  AddMalformedBudget("other");
   clock_.Set(clock_.Now() + minutes(10));
   EXPECT_EQ(TwoPasses()->scale_down.result, report::ScaleDownResult::kNodeDeleteStarted);
 }

@@ -57,6 +57,16 @@ bool IsUnclosedQuote(std::string_view text, int line, int column) {
   return true;
 }
 
+ScalarTag TagOf(std::string_view tag) {
+  if (tag == "?" || tag == "!" || tag.empty()) return ScalarTag::kNone;
+  if (tag == "tag:yaml.org,2002:str") return ScalarTag::kText;
+  if (tag == "tag:yaml.org,2002:null") return ScalarTag::kNull;
+  if (tag == "tag:yaml.org,2002:bool") return ScalarTag::kBool;
+  if (tag == "tag:yaml.org,2002:int") return ScalarTag::kInt;
+  if (tag == "tag:yaml.org,2002:float") return ScalarTag::kFloat;
+  return ScalarTag::kOther;
+}
+
 // Builds our tree from yaml-cpp's events rather than from its Node, which forgets whether a scalar
 // was quoted, keeps only the last of two equal keys and follows aliases without a bound. An event
 // handler cannot stop the parser but by throwing, so the first problem is kept and the rest is let
@@ -79,7 +89,8 @@ class TreeBuilder final : public YAML::EventHandler {
     if (!tree) return;
     tree->scalar = value;
     // The parser's "?" means plain and "!" means quoted; !!str makes a text of a plain one.
-    tree->quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+    tree->tag = TagOf(tag);
+    tree->quoted = tag == "!" || tree->tag == ScalarTag::kText;
     if (tag == "!") last_quoted_ = {tree->line, tree->column};
     Add(std::move(tree));
   }
@@ -105,7 +116,10 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnSequenceEnd() override { Leave(); }
   void OnMapEnd() override {
-    if (error_.ok()) MergeInto(open_.back());
+    if (!error_.ok()) return;
+    for (const auto& source : std::exchange(open_.back().merged, {})) {
+      if (error_.ok()) Merge(open_.back(), *source);
+    }
     Leave();
   }
 
@@ -116,11 +130,12 @@ class TreeBuilder final : public YAML::EventHandler {
   std::pair<int, int> last_quoted() const { return last_quoted_; }
 
  private:
+  using Trees = std::vector<std::shared_ptr<const Tree>>;
   struct Open {
     std::shared_ptr<Tree> tree;
     bool has_key = false;  // in a map: the next value belongs to the last of tree->children
     std::set<std::string, std::less<>> keys;
-    std::vector<std::shared_ptr<const Tree>> merged;  // behind `<<`
+    Trees merged;  // behind `<<`
     bool merging = false;
   };
 
@@ -166,6 +181,7 @@ class TreeBuilder final : public YAML::EventHandler {
     open.has_key = false;
     if (open.merging) {
       open.merging = false;
+      if (duplicates_ == Duplicates::kInOrder) return Merge(open, *tree);
       open.merged.push_back(tree);
       return;
     }
@@ -209,43 +225,39 @@ class TreeBuilder final : public YAML::EventHandler {
       open.merging = true;
       return;
     }
-    if (!open.keys.insert(key.scalar).second) {
-      if (duplicates_ == Duplicates::kLastWins) {
-        std::erase_if(open.tree->children,
-                      [&](const Tree::Child& child) { return child.key == key.scalar; });
-      }
-    }
-    if (std::ranges::find(open.tree->children, key.scalar, &Tree::Child::key) !=
-        open.tree->children.end()) {
+    if (duplicates_ != Duplicates::kInOrder && !open.keys.insert(key.scalar).second) {
       const auto first = std::ranges::find(open.tree->children, key.scalar, &Tree::Child::key);
-      return Refuse(key.line, key.column,
-                    "the key '" + key.scalar + "' is here twice, first in line " +
-                        std::to_string(first->key_line));
+      if (duplicates_ == Duplicates::kRefuse) {
+        return Refuse(key.line, key.column,
+                      "the key '" + key.scalar + "' is here twice, first in line " +
+                          std::to_string(first->key_line));
+      }
+      open.tree->children.erase(first);
     }
     open.tree->children.push_back(
         {.key = key.scalar, .key_line = key.line, .key_column = key.column});
   }
 
-  // The map's own keys win over merged ones, and an earlier merged map over a later.
-  void MergeInto(Open& open) {
-    for (const auto& source : open.merged) {
-      if (source->kind == Node::Kind::kMap) {
-        MergeMap(open, *source);
-        continue;
-      }
-      const bool maps = source->kind == Node::Kind::kList &&
-                        std::ranges::all_of(source->children, [](const Tree::Child& child) {
-                          return child.value->kind == Node::Kind::kMap;
-                        });
-      if (!maps) return Refuse(source->line, source->column, "'<<' takes a map or a list of maps");
-      for (const Tree::Child& child : source->children) MergeMap(open, *child.value);
+  // The map's own keys win over merged ones, and an earlier merged map over a later. Where all
+  // entries stand in their order, the last one is who wins: so a list goes backwards.
+  void Merge(Open& open, const Tree& source) {
+    if (source.kind == Node::Kind::kMap) return MergeMap(open, source);
+    const bool maps = source.kind == Node::Kind::kList &&
+                      std::ranges::all_of(source.children, [](const Tree::Child& child) {
+                        return child.value->kind == Node::Kind::kMap;
+                      });
+    if (!maps) return Refuse(source.line, source.column, "'<<' takes a map or a list of maps");
+    const size_t count = source.children.size();
+    for (size_t i = 0; i < count; ++i) {
+      const size_t at = duplicates_ == Duplicates::kInOrder ? count - 1 - i : i;
+      MergeMap(open, *source.children[at].value);
     }
   }
 
   void MergeMap(Open& open, const Tree& source) {
     for (const Tree::Child& child : source.children) {
       if (!error_.ok()) return;
-      if (!open.keys.insert(child.key).second) continue;
+      if (duplicates_ != Duplicates::kInOrder && !open.keys.insert(child.key).second) continue;
       open.tree->children.push_back(child);
       Count(*open.tree, *child.value);
     }

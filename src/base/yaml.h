@@ -61,6 +61,9 @@ class Problems {
   std::vector<Problem> all_;
 };
 
+// What an explicit tag says that a scalar is: !!float 3.
+enum class ScalarTag : uint8_t { kNone, kText, kNull, kBool, kInt, kFloat, kOther };
+
 // A value with its place. Cheap to copy; keeps its document alive.
 class Node {
  public:
@@ -70,6 +73,7 @@ class Node {
   Kind kind() const;
   const std::string& scalar() const;  // text of a scalar, "" otherwise
   bool quoted() const;                // "8" as opposed to 8
+  ScalarTag tag() const;
   std::vector<Node> items() const;
   std::vector<std::pair<std::string, Node>> entries() const;  // in file order
   const Place& place() const;
@@ -90,8 +94,10 @@ inline constexpr size_t kMaxNodes = 1'000'000;
 inline constexpr size_t kMaxDepth = 100;
 inline constexpr size_t kMaxFileBytes = 16 << 20;
 // `kLastWins` is for texts of other people's formats, where a key that is there twice is no
-// mistake.
-enum class Duplicates { kRefuse, kLastWins };
+// mistake. `kInOrder` is for readers that do as Go's yaml.v2 does, which decodes one entry after the
+// other onto what is there already: entries() has all of them, equal keys and what `<<` brings
+// included, each where it stands.
+enum class Duplicates { kRefuse, kLastWins, kInOrder };
 Result<Node> Parse(std::string_view text, std::string file_name,
                    Duplicates duplicates = Duplicates::kRefuse);
 Result<Node> ParseFile(const std::string& path);

@@ -25,6 +25,8 @@ const std::string& Node::scalar() const {
 
 bool Node::quoted() const { return data_ && data_->tree->quoted; }
 
+ScalarTag Node::tag() const { return data_ ? data_->tree->tag : ScalarTag::kNone; }
+
 const Place& Node::place() const {
   static const Place nowhere;
   return data_ ? data_->place : nowhere;

@@ -126,6 +126,53 @@ TEST(YamlParseTest, AliasesAndMergesGiveTheUsersPath) {
   EXPECT_THAT(two, ElementsAre(Pair("image", "ubuntu"), Pair("size", "1"), Pair("zone", "lpg1")));
 }
 
+TEST(YamlParseTest, InOrderEveryEntryIsThereWhereItStands) {
+  const Node root =
+      MUST(Parse("b: &b {x: 1, y: 1}\n"
+                 "c: &c {y: 2}\n"
+                 "d: {x: 0, <<: [*b, *c], y: 3, x: 4}\n"
+                 "d: {<<: {z: 5}}\n",
+                 "f", Duplicates::kInOrder));
+  const auto entries = root.entries();
+  ASSERT_EQ(entries.size(), 4u);
+  const auto texts = [](const Node& map) {
+    std::string text;
+    for (const auto& [key, value] : map.entries()) text += key + value.scalar() + " ";
+    return text;
+  };
+  EXPECT_EQ(texts(entries[2].second), "x0 y2 x1 y1 y3 x4 ");
+  EXPECT_EQ(entries[3].first, "d");
+  EXPECT_EQ(texts(entries[3].second), "z5 ");
+  EXPECT_FALSE(Parse("{<<: 3}", "f", Duplicates::kInOrder).ok());
+  // An alias bomb by way of merges.
+  std::string bomb = "a0: &a0 {k: 1, l: 2}\n";
+  for (int i = 1; i < 30; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    const std::string name = "a" + std::to_string(i);
+    bomb += name + ": &" + name + " {<<: [" + before + ", " + before + "]}\n";
+  }
+  EXPECT_THAT(Parse(bomb, "f", Duplicates::kInOrder).status().message(), HasSubstr("values"));
+}
+
+TEST(YamlParseTest, OfEqualKeysTheLastOneMayWin) {
+  const Node root = MUST(Parse("a: 1\nb: 2\na: 3\n", "f", Duplicates::kLastWins));
+  ASSERT_EQ(root.entries().size(), 2u);
+  EXPECT_EQ(root.entries()[1].first, "a");
+  EXPECT_EQ(root.entries()[1].second.scalar(), "3");
+}
+
+TEST(YamlParseTest, TagsAreKept) {
+  const auto tag = [](const std::string& text) { return MUST(Parse(text, "f")).tag(); };
+  EXPECT_EQ(tag("3"), ScalarTag::kNone);
+  EXPECT_EQ(tag("'3'"), ScalarTag::kNone);
+  EXPECT_EQ(tag("!!float 3"), ScalarTag::kFloat);
+  EXPECT_EQ(tag("!!int '3'"), ScalarTag::kInt);
+  EXPECT_EQ(tag("!!bool yes"), ScalarTag::kBool);
+  EXPECT_EQ(tag("!!str 3"), ScalarTag::kText);
+  EXPECT_EQ(tag("!mine 3"), ScalarTag::kOther);
+  EXPECT_TRUE(MUST(Parse("!!str 3", "f")).quoted());
+}
+
 TEST(YamlParseTest, FilesThatCannotBeReadSayWhy) {
   EXPECT_EQ(ParseFile("/nowhere/x.yaml").status(),
             NotFound("cannot read /nowhere/x.yaml: No such file or directory"));

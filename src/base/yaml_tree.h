@@ -26,6 +26,7 @@ struct Tree {
   int column = 0;
   std::string scalar;
   bool quoted = false;
+  ScalarTag tag = ScalarTag::kNone;
   std::vector<Child> children;
   size_t size = 1;   // values in here, aliases followed
   size_t depth = 1;  // levels

@@ -209,12 +209,4 @@ bool Binder::HeldBack(const model::Pod& pod, TimePoint now) const {
   return found != failures_.end() && found->second.until > now;
 }
 
-TimePoint Binder::NextRelease(TimePoint now) const {
-  TimePoint next = TimePoint::max();
-  for (const auto& [uid, failure] : failures_) {
-    if (failure.until > now) next = std::min(next, failure.until);
-  }
-  return next;
-}
-
 }  // namespace coppice::batch

@@ -55,8 +55,6 @@ class Binder {
   void Settle(TimePoint now);
   // Not to be placed now: its last binding failed a moment ago.
   bool HeldBack(const model::Pod& pod, TimePoint now) const;
-  // When somebody who is held back is so no more; max: nobody is.
-  TimePoint NextRelease(TimePoint now) const;
 
   size_t assumed() const { return assumed_.size(); }
   size_t under_way() const { return under_way_; }

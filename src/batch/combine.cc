@@ -136,8 +136,9 @@ Status Combine::PrepareTask(Task& task) const {
 }
 
 Fit Combine::CheckNode(const Task& task, const NodeInfo& node) const {
-  for (const auto& player : predicate_) {
-    if (Fit refusal = player.role->CheckNode(task, node)) return refusal;
+  for (size_t i = 0; i < predicate_.size(); ++i) {
+    if (only_collectors_ && !collects_[i]) continue;
+    if (Fit refusal = predicate_[i].role->CheckNode(task, node)) return refusal;
   }
   return nullptr;
 }
@@ -145,8 +146,9 @@ Fit Combine::CheckNode(const Task& task, const NodeInfo& node) const {
 // Upstream hears no plug-in after the first refusal, be it one that evicting would lift: what a
 // later one has against the node then goes unheard.
 Fit Combine::CheckNodeForPreempt(const Task& task, const NodeInfo& node) const {
-  for (const auto& player : predicate_) {
-    Fit refusal = player.role->CheckNode(task, node);
+  for (size_t i = 0; i < predicate_.size(); ++i) {
+    if (only_collectors_ && !collects_[i]) continue;
+    Fit refusal = predicate_[i].role->CheckNode(task, node);
     if (!refusal) continue;
     const bool known = refusal->Has(kFitUnresolvable) || refusal->HasErrorSkipOrWait();
     if (upstream_exact_) return known || refusal->plain_error ? refusal : nullptr;
@@ -159,7 +161,11 @@ Fit Combine::CheckNodeForPreempt(const Task& task, const NodeInfo& node) const {
 
 bool Combine::Collect(const Task& task) const {
   bool any = false;
-  for (const auto& player : predicate_) any |= player.role->Collect(task);
+  collects_.assign(predicate_.size(), false);
+  for (size_t i = 0; i < predicate_.size(); ++i) {
+    collects_[i] = predicate_[i].role->Collect(task);
+    any |= collects_[i];
+  }
   return any;
 }
 

@@ -101,6 +101,18 @@ class Combine {
   // Roles::Predicate has what these are for.
   bool Collect(const Task& task) const;
   void Fetch() const;
+  // While it lives CheckNode asks only those who have collected: about a node that everybody else
+  // has passed since.
+  class OnlyCollectors {
+   public:
+    explicit OnlyCollectors(const Combine& of) : of_(of) { of.only_collectors_ = true; }
+    ~OnlyCollectors() { of_.only_collectors_ = false; }
+    OnlyCollectors(const OnlyCollectors&) = delete;
+    OnlyCollectors& operator=(const OnlyCollectors&) = delete;
+
+   private:
+    const Combine& of_;
+  };
   // Of each node, or nothing if the scoring of all has failed.
   std::optional<std::vector<double>> Score(const Task& task,
                                            std::span<NodeInfo* const> nodes) const;
@@ -164,6 +176,8 @@ class Combine {
   Players<SubJobOrder> sub_job_order_;
   Players<PrePredicate> pre_predicate_;
   Players<Predicate> predicate_;
+  mutable std::vector<bool> collects_;  // of predicate_, for the task of the last Collect
+  mutable bool only_collectors_ = false;
   Players<NodeOrder> node_order_;
   Players<BatchNodeOrder> batch_node_order_;
   Players<BestNode> best_node_;

@@ -57,14 +57,17 @@ class ConfReader {
     for (const auto& [key, value] : root.entries()) {
       if (key == "actions") ReadText(value, actions_);
       if (key == "tiers") {
+        conf.tiers.clear();
         EachItem(value, [&](const Node& item) { conf.tiers.push_back(ReadTier(item)); });
       }
-      if (key == "configurations" && value.kind() != Node::Kind::kNull) {
+      if (key == "configurations") {
+        conf.configurations.reset();
+        if (value.kind() == Node::Kind::kNull) continue;
         auto& all = conf.configurations.emplace();
         EachItem(value, [&](const Node& item) { all.push_back(ReadConfiguration(item)); });
       }
-      if (key == "metrics" && value.kind() != Node::Kind::kNull) ReadMetrics(value, conf);
-      if (key == "extenders") conf.extenders = ToArgument(value);
+      if (key == "metrics") ReadMetrics(value, conf);
+      if (key == "extenders") conf.extenders = Value(value);
     }
     return conf;
   }
@@ -87,7 +90,18 @@ class ConfReader {
     return false;
   }
 
-  static bool IsNull(const Node& node) { return ToArgument(node).is_null(); }
+  // Of a scalar, mostly. What contradicts its tag is complained of, and null.
+  ArgumentValue Value(const Node& node) {
+    auto value = ToArgument(node);
+    if (value.ok()) return *std::move(value);
+    Complain(node, "what it says: " + value.status().message());
+    return {};
+  }
+
+  bool IsNull(const Node& node) {
+    if (node.kind() != Node::Kind::kScalar) return node.kind() == Node::Kind::kNull;
+    return Value(node).is_null();
+  }
 
   template <class F>
   void EachItem(const Node& node, F f) {
@@ -108,11 +122,12 @@ class ConfReader {
     }
   }
 
-  Arguments ReadArguments(const Node& node) {
-    if (!IsMap(node, "arguments")) return {};
+  // Onto those that are there already; null is none at all.
+  void ReadArguments(const Node& node, Arguments& out) {
     ArgumentValue::Map values;
-    for (const auto& [key, value] : node.entries()) values[key] = ToArgument(value);
-    return Arguments(std::move(values));
+    if (IsMap(node, "arguments")) values = out.values();
+    for (const auto& [key, value] : node.entries()) values[key] = Value(value);
+    out = Arguments(std::move(values));
   }
 
   PluginOption ReadPlugin(const Node& node) {
@@ -120,15 +135,14 @@ class ConfReader {
     if (!IsMap(node, "a plug-in")) return option;
     for (const auto& [key, value] : node.entries()) {
       if (key == "name") ReadText(value, option.name);
-      if (key == "arguments") option.arguments = ReadArguments(value);
+      if (key == "arguments") ReadArguments(value, option.arguments);
       const auto line = std::ranges::find(kFlagLines, key, &FlagLine::key);
       if (line == kFlagLines.end()) continue;
-      const ArgumentValue flag = ToArgument(value);
-      if (flag.AsBool()) {
-        option.flags[static_cast<size_t>(line - kFlagLines.begin())] = *flag.AsBool();
-      } else if (!flag.is_null()) {
-        Complain(value, "true or false");
-      }
+      std::optional<bool>& flag = option.flags[static_cast<size_t>(line - kFlagLines.begin())];
+      flag.reset();
+      const ArgumentValue read = Value(value);
+      if (read.AsBool()) flag = *read.AsBool();
+      if (!read.AsBool() && !read.is_null()) Complain(value, "true or false");
     }
     return option;
   }
@@ -138,6 +152,7 @@ class ConfReader {
     if (!IsMap(node, "a tier")) return tier;
     for (const auto& [key, value] : node.entries()) {
       if (key != "plugins") continue;
+      tier.plugins.clear();
       EachItem(value, [&](const Node& item) { tier.plugins.push_back(ReadPlugin(item)); });
     }
     return tier;
@@ -148,15 +163,15 @@ class ConfReader {
     if (!IsMap(node, "a configuration")) return configuration;
     for (const auto& [key, value] : node.entries()) {
       if (key == "name") ReadText(value, configuration.name);
-      if (key == "arguments") configuration.arguments = ReadArguments(value);
+      if (key == "arguments") ReadArguments(value, configuration.arguments);
     }
     return configuration;
   }
 
   void ReadMetrics(const Node& node, Conf& conf) {
-    if (!IsMap(node, "metrics")) return;
-    auto& metrics = conf.metrics.emplace();
-    for (const auto& [key, value] : node.entries()) ReadText(value, metrics[key]);
+    if (!IsMap(node, "metrics")) return conf.metrics.reset();
+    if (!conf.metrics) conf.metrics.emplace();
+    for (const auto& [key, value] : node.entries()) ReadText(value, (*conf.metrics)[key]);
   }
 
   std::string actions_;
@@ -242,7 +257,7 @@ tiers:
 
 Result<Conf> ParseConf(std::string_view text) {
   const Node root =
-      TRY(yaml::Parse(FirstDocument(text), "volcano-scheduler.conf", yaml::Duplicates::kLastWins));
+      TRY(yaml::Parse(FirstDocument(text), "volcano-scheduler.conf", yaml::Duplicates::kInOrder));
   ConfReader reader;
   Conf conf = reader.Read(root);
   TRY(reader.status());

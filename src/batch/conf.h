@@ -2,7 +2,8 @@
 // actions.
 //
 // Read as upstream reads it, with YAML 1.1's types (yes is a bool, 017 is fifteen), flags with
-// their odd spellings, keys that nobody knows passed over, and of equal keys the last one. What is
+// their odd spellings, keys that nobody knows passed over, and one entry after the other, so that of
+// equal keys the last one counts, and of equal maps of arguments all. What is
 // wrong is told by the code of the Status: kInvalidArgument is the YAML or a type in it, kNotFound
 // an action that does not exist, kFailedPrecondition plug-ins that exclude each other.
 //

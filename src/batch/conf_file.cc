@@ -60,10 +60,12 @@ bool ConfFile::Look(TimePoint now) {
   if (path_.empty() || (looked_ && now < Later(*looked_, kLookEvery))) return false;
   looked_ = now;
   std::string signature = FileSignature({path_});
-  if (signature == signature_) return false;
+  // What it refers to may be mended as well as itself.
+  if (signature == signature_ && trouble_.empty()) return false;
   signature_ = std::move(signature);
   auto read = Read();
   if (!read.ok()) {
+    if (trouble_ == read.status().message()) return false;
     trouble_ = read.status().message();
     log_.Error("the scheduler's configuration has changed and cannot be used; the one before stays",
                {{"error", read.status()}});

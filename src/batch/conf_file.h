@@ -1,6 +1,7 @@
 // ConfFile: volcano-scheduler.conf on disk, read again when it changes. What is wrong with it is
-// told, and the configuration before stays in force; before the first good one that is the built-in
-// default.
+// told once, and the configuration before stays in force; before the first good one that is the
+// built-in default. While the file cannot be used every look reads it: it may refer to others, such
+// as certificates, that are not there yet.
 //
 // Decision thread; looking costs one stat, at most once a second.
 
@@ -19,7 +20,7 @@ namespace coppice::batch {
 
 class ConfFile {
  public:
-  // Whether the configuration can be used at all: its plug-ins exist.
+  // Whether the configuration can be used at all: its plug-ins exist, and can be made.
   using Check = std::function<Status(const Conf& conf)>;
 
   // "": there is no file, and the default counts.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "batch/conf.h"
@@ -14,7 +15,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         for (const auto& [key, value] : plugin.arguments.values()) {
           int number = 0;
           bool flag = false;
+          double real = 0;
+          std::string words;
           plugin.arguments.Get(key, number);
+          plugin.arguments.Get(key, real);
+          plugin.arguments.Get(key, words);
           plugin.arguments.Get(key, flag);
         }
       }

@@ -177,6 +177,8 @@ class Job {
   bool WorthContinuing(const SubJob& sub_job) const;
 
   std::string FitErrorText() const;
+  // To be added to it: the scheduling gate that holds a task of it, if nothing else is known.
+  std::string GateText() const;
   struct SchedulingReason {
     std::string reason;
     std::string message;

@@ -78,6 +78,15 @@ std::string Job::FitErrorText() const {
   return text;
 }
 
+std::string Job::GateText() const {
+  if (!fit_errors.empty() || !task_fit_errors.empty()) return "";
+  const auto held = std::ranges::find_if(
+      tasks, [](const Task* task) { return task->gated && task->status == TaskStatus::kPending; });
+  if (held == tasks.end()) return "";
+  return fmt::format(". Origin reason is: task {} is held by scheduling gate {}", (*held)->name,
+                     (*held)->pod->spec.scheduling_gates.front().name);
+}
+
 Job::SchedulingReason Job::ReasonOf(const Task& task) const {
   const TransactionContext& context =
       task.last_transaction ? *task.last_transaction : static_cast<const TransactionContext&>(task);

@@ -29,6 +29,9 @@ class Plugin {
   virtual void Close(Session&) {}
 };
 
+// The name in the context of an extender that stands in the list `extenders`, beside the tiers.
+inline constexpr std::string_view kListedExtender = "extenders";
+
 struct PluginContext {
   std::string_view name;
   const Arguments& arguments;
@@ -36,6 +39,7 @@ struct PluginContext {
   const fit::FilterRegistry& filters;
 };
 
+// An error: the arguments cannot be used. A configuration is not taken into use with one.
 using PluginFactory = std::function<Result<std::unique_ptr<Plugin>>(const PluginContext& context)>;
 
 // Under the name that volcano-scheduler.conf calls it by.

@@ -35,7 +35,8 @@ Scheduler::Scheduler(Parts parts)
           parts_.log) {}
 
 Status Scheduler::Check(const Conf& conf) const {
-  const Status known = CheckPlugins(conf, parts_.plugins);
+  const Status known =
+      Session::CheckPlugins(conf, EngineOptionsOf(parts_).session, parts_.plugins, parts_.filters);
   if (known.ok() || !parts_.upstream_exact) return known;
   parts_.log.Warning("a plug-in is passed over, as upstream does", {{"error", known}});
   return Status::Ok();

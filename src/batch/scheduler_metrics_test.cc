@@ -44,6 +44,23 @@ struct SchedulerMetricsTest : testing::Test {
     return news;
   }
 
+  // One that placed a pod, evicted some and left one of the group waiting; each step took `some`.
+  void EndASession(const std::shared_ptr<model::PodGroup>& group, Duration some) {
+    Outcome outcome;
+    outcome.binds.emplace_back();
+    outcome.numbers = {.transactions = {{"preempt", 2}, {"gangreclaim", 1}},
+                       .preemption_attempts = 3,
+                       .victims = 4,
+                       .opened = {{"gang", some}},
+                       .closed = {{"gang", some}},
+                       .predicate = {some, some},
+                       .scoring = {some}};
+    WaitingJob waiting{.id = "ns/j", .group = group};
+    waiting.tasks.emplace_back();
+    numbers.SessionEnded(outcome, {.opened = some, .actions = {{"allocate", some}}, .whole = some},
+                         {waiting});
+  }
+
   QueueInfo q{.name = "q"};
   cluster::World world;
   Metrics metrics;
@@ -98,6 +115,60 @@ TEST_F(SchedulerMetricsTest, WhatWasHeardStaysUntilThereIsMore) {
   EXPECT_THAT(metrics.Render(), HasSubstr("volcano_queue_share{queue_name=\"q\"} 0.4\n"));
 }
 
+constexpr const char* kUpstreamsSeries[] = {
+    "e2e_scheduling_latency_milliseconds_count",
+    "open_session_duration_milliseconds_count",
+    "e2e_job_scheduling_latency_milliseconds_count",
+    "plugin_scheduling_latency_milliseconds_count{OnSession=\"OnSessionOpen\",",
+    "plugin_scheduling_latency_milliseconds_count{OnSession=\"OnSessionClose\",",
+    "action_scheduling_latency_milliseconds_count{action=\"allocate\"}",
+    "task_scheduling_latency_milliseconds_count{stage=\"Watched\"}",
+    "task_scheduling_latency_milliseconds_count{stage=\"Assumed\"}",
+    "task_scheduling_latency_milliseconds_count{stage=\"PreBound\"}",
+    "task_scheduling_latency_milliseconds_count{stage=\"Bound\"}",
+    "scheduling_stage_duration_milliseconds_count{stage=\"Predicate\"} 2",
+    "scheduling_stage_duration_milliseconds_count{stage=\"Scoring\"} 1",
+    "scheduling_stage_duration_milliseconds_count{stage=\"PreBind\"} 1",
+    "scheduling_stage_duration_milliseconds_count{stage=\"Bind\"} 1",
+    "e2e_job_scheduling_duration{job_name=\"j\",job_namespace=\"ns\",queue=\"default\"} "
+    "3000",
+    "e2e_job_scheduling_start_time{job_name=\"j\",job_namespace=\"ns\",queue=\"default\"} "
+    "3597",
+    "e2e_job_scheduling_last_time{job_name=\"j\",job_namespace=\"ns\",queue=\"default\"} "
+    "3600",
+    "pod_preemption_victims 4",
+    "unschedule_task_count{job_id=\"j\"} 1",
+    "unschedule_job_count 1",
+    "job_share{",
+    "queue_allocated_milli_cpu{",
+    "queue_allocated_memory_bytes{",
+    "queue_allocated_scalar_resources{",
+    "queue_request_milli_cpu{",
+    "queue_request_memory_bytes{",
+    "queue_deserved_milli_cpu{",
+    "queue_deserved_memory_bytes{",
+    "queue_capacity_milli_cpu{",
+    "queue_capacity_memory_bytes{",
+    "queue_real_capacity_milli_cpu{",
+    "queue_real_capacity_memory_bytes{",
+    "queue_inqueue_milli_cpu{",
+    "queue_inqueue_memory_bytes{",
+    "queue_share{",
+    "queue_weight{",
+    "queue_overused{",
+    "schedule_attempts_total{result=\"scheduled\"} 1",
+    "total_preemption_attempts 3",
+    "eviction_transactions_total{action=\"preempt\"} 2",
+    "eviction_transactions_total{action=\"gangreclaim\"} 1",
+    "job_retry_counts{job_id=\"j\"} 1",
+    "queue_pod_group_inqueue_count{queue_name=\"q\"} 0",
+    "queue_pod_group_pending_count{queue_name=\"q\"} 1",
+    "queue_pod_group_running_count{",
+    "queue_pod_group_unknown_count{",
+    "queue_pod_group_completed_count{",
+    "controller_job_to_pod_creation_latency_milliseconds_count",
+};
+
 // spec of upstream's metrics, section 8: what its dashboards and alerts go by. Not the three gauges
 // of namespaces, which upstream declares and never sets.
 TEST_F(SchedulerMetricsTest, HasAllOfUpstreamsMetrics) {
@@ -110,20 +181,8 @@ TEST_F(SchedulerMetricsTest, HasAllOfUpstreamsMetrics) {
   model::Pod pod;
   pod.metadata.creation_timestamp = group->metadata.creation_timestamp;
 
-  Outcome outcome;
-  outcome.binds.emplace_back();
   const Duration some = std::chrono::milliseconds(2);
-  outcome.numbers = {.transactions = {{"preempt", 2}, {"gangreclaim", 1}},
-                     .preemption_attempts = 3,
-                     .victims = 4,
-                     .opened = {{"gang", some}},
-                     .closed = {{"gang", some}},
-                     .predicate = {some, some},
-                     .scoring = {some}};
-  WaitingJob waiting{.id = "ns/j", .group = group};
-  waiting.tasks.emplace_back();
-  numbers.SessionEnded(outcome, {.opened = some, .actions = {{"allocate", some}}, .whole = some},
-                       {waiting});
+  EndASession(group, some);
   numbers.Groups(world, "default");
   numbers.JobPlaced(*group, "default", now);
   numbers.GroupsOfQueues({{"q", {.pending = 1}}});
@@ -133,60 +192,8 @@ TEST_F(SchedulerMetricsTest, HasAllOfUpstreamsMetrics) {
   for (const char* stage : {"Watched", "Assumed", "PreBound", "Bound"})
     numbers.TaskReached(stage, pod, now);
   const std::string text = Told(Something(2000));
-  for (const std::string series : {
-           "e2e_scheduling_latency_milliseconds_count",
-           "open_session_duration_milliseconds_count",
-           "e2e_job_scheduling_latency_milliseconds_count",
-           "plugin_scheduling_latency_milliseconds_count{OnSession=\"OnSessionOpen\",",
-           "plugin_scheduling_latency_milliseconds_count{OnSession=\"OnSessionClose\",",
-           "action_scheduling_latency_milliseconds_count{action=\"allocate\"}",
-           "task_scheduling_latency_milliseconds_count{stage=\"Watched\"}",
-           "task_scheduling_latency_milliseconds_count{stage=\"Assumed\"}",
-           "task_scheduling_latency_milliseconds_count{stage=\"PreBound\"}",
-           "task_scheduling_latency_milliseconds_count{stage=\"Bound\"}",
-           "scheduling_stage_duration_milliseconds_count{stage=\"Predicate\"} 2",
-           "scheduling_stage_duration_milliseconds_count{stage=\"Scoring\"} 1",
-           "scheduling_stage_duration_milliseconds_count{stage=\"PreBind\"} 1",
-           "scheduling_stage_duration_milliseconds_count{stage=\"Bind\"} 1",
-           "e2e_job_scheduling_duration{job_name=\"j\",job_namespace=\"ns\",queue=\"default\"} "
-           "3000",
-           "e2e_job_scheduling_start_time{job_name=\"j\",job_namespace=\"ns\",queue=\"default\"} "
-           "3597",
-           "e2e_job_scheduling_last_time{job_name=\"j\",job_namespace=\"ns\",queue=\"default\"} "
-           "3600",
-           "pod_preemption_victims 4",
-           "unschedule_task_count{job_id=\"j\"} 1",
-           "unschedule_job_count 1",
-           "job_share{",
-           "queue_allocated_milli_cpu{",
-           "queue_allocated_memory_bytes{",
-           "queue_allocated_scalar_resources{",
-           "queue_request_milli_cpu{",
-           "queue_request_memory_bytes{",
-           "queue_deserved_milli_cpu{",
-           "queue_deserved_memory_bytes{",
-           "queue_capacity_milli_cpu{",
-           "queue_capacity_memory_bytes{",
-           "queue_real_capacity_milli_cpu{",
-           "queue_real_capacity_memory_bytes{",
-           "queue_inqueue_milli_cpu{",
-           "queue_inqueue_memory_bytes{",
-           "queue_share{",
-           "queue_weight{",
-           "queue_overused{",
-           "schedule_attempts_total{result=\"scheduled\"} 1",
-           "total_preemption_attempts 3",
-           "eviction_transactions_total{action=\"preempt\"} 2",
-           "eviction_transactions_total{action=\"gangreclaim\"} 1",
-           "job_retry_counts{job_id=\"j\"} 1",
-           "queue_pod_group_inqueue_count{queue_name=\"q\"} 0",
-           "queue_pod_group_pending_count{queue_name=\"q\"} 1",
-           "queue_pod_group_running_count{",
-           "queue_pod_group_unknown_count{",
-           "queue_pod_group_completed_count{",
-           "controller_job_to_pod_creation_latency_milliseconds_count",
-       }) {
-    EXPECT_THAT(text, HasSubstr("volcano_" + series));
+  for (const char* series : kUpstreamsSeries) {
+    EXPECT_THAT(text, HasSubstr(std::string("volcano_") + series));
   }
   world.Erase<model::PodGroup>("ns", "j");
   numbers.Groups(world, "default");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace coppice::batch {
 
@@ -26,19 +27,26 @@ NodeFilter::Found NodeFilter::Filter(const Task& task, std::span<NodeInfo* const
   const size_t enough = EnoughNodes(nodes.size());
   auto& refused = memory_[{std::string(task.job_id), std::string(task.role)}];
   const bool remembers = remembers_ && !task.role.empty() && !refused.empty();
+  std::vector<bool> passed;  // but for those who collect
   if (session_.ask().Collect(task)) {
-    for (const NodeInfo* node : nodes) {
-      if (!remembers || !refused.contains(node)) (void)check(task, *node);
+    passed.resize(nodes.size());
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const bool asked = !remembers || !refused.contains(nodes[i]);
+      // Upstream hears nobody behind the first refusal, so one who has collected may be unheard.
+      passed[i] = asked && !check(task, *nodes[i]) && !session_.upstream_exact();
     }
     session_.ask().Fetch();
   }
-  for (NodeInfo* node : nodes) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    NodeInfo* node = nodes[i];
     if (remembers) {
       if (const auto before = refused.find(node); before != refused.end()) {
         found.errors->Set(*node, before->second);
         continue;
       }
     }
+    std::optional<Combine::OnlyCollectors> only;
+    if (!passed.empty() && passed[i]) only.emplace(session_.ask());
     if (Fit refusal = check(task, *node)) {
       refused[node] = refusal;
       found.errors->Set(*node, std::move(refusal));

@@ -32,13 +32,44 @@ Status NoSuchPlugin(const PluginRegistry& plugins, const std::string& name) {
                        std::string(absent->instead) + ", and take it out of the configuration");
 }
 
+// What the list of that name says to each.
+Result<std::vector<Arguments>> ReadExtenders(const Conf& conf) {
+  std::vector<Arguments> all;
+  if (!conf.extenders || conf.extenders->is_null()) return all;
+  const ArgumentValue::List* list = conf.extenders->AsList();
+  if (!list) return InvalidArgument("extenders must be a list");
+  for (const ArgumentValue& item : *list) {
+    if (!item.AsMap()) return InvalidArgument("each of the extenders must be a map");
+    all.emplace_back(*item.AsMap());
+  }
+  return all;
+}
+
+PluginContext ExtenderContext(const Arguments& arguments, const Options& options,
+                              const fit::FilterRegistry& filters) {
+  return {.name = kListedExtender, .arguments = arguments, .options = options, .filters = filters};
+}
+
 }  // namespace
 
-Status CheckPlugins(const Conf& conf, const PluginRegistry& plugins) {
+Status Session::CheckPlugins(const Conf& conf, const Options& options,
+                             const PluginRegistry& plugins, const fit::FilterRegistry& filters) {
+  const auto check = [&](const std::string& name, const PluginContext& context) {
+    return options.upstream_exact ? Status::Ok()
+                                  : plugins.Make(name, context).status().Context(context.name);
+  };
   for (const Tier& tier : conf.tiers) {
     for (const PluginOption& option : tier.plugins) {
       if (!plugins.Has(option.name)) return NoSuchPlugin(plugins, option.name);
+      TRY(check(option.name, {.name = option.name,
+                              .arguments = option.arguments,
+                              .options = options,
+                              .filters = filters}));
     }
+  }
+  if (options.upstream_exact) return Status::Ok();
+  for (const Arguments& arguments : TRY(ReadExtenders(conf))) {
+    TRY(check("extender", ExtenderContext(arguments, options, filters)));
   }
   return Status::Ok();
 }
@@ -110,20 +141,10 @@ Status Session::OpenPlugins(const PluginRegistry& plugins, const fit::FilterRegi
   return upstream_exact() ? Status::Ok() : OpenExtenders(plugins, filters);
 }
 
-// The list of that name: what it says without a prefix is what the plug-in `extender` is told with.
 Status Session::OpenExtenders(const PluginRegistry& plugins, const fit::FilterRegistry& filters) {
-  if (!conf_.extenders || conf_.extenders->is_null()) return Status::Ok();
-  const ArgumentValue::List* list = conf_.extenders->AsList();
-  if (!list) return InvalidArgument("extenders must be a list");
   std::vector<Slots> last;
-  for (const ArgumentValue& item : *list) {
-    if (!item.AsMap()) return InvalidArgument("each of the extenders must be a map");
-    ArgumentValue::Map values;
-    for (const auto& [key, value] : *item.AsMap()) values["extender." + key] = value;
-    const Arguments arguments(std::move(values));
-    const PluginContext context{
-        .name = "extender", .arguments = arguments, .options = options_, .filters = filters};
-    auto plugin = TRY(plugins.Make("extender", context));
+  for (const Arguments& arguments : TRY(ReadExtenders(conf_))) {
+    auto plugin = TRY(plugins.Make("extender", ExtenderContext(arguments, options_, filters)));
     TRY(plugin->Open(*this, last.emplace_back()));
     plugins_.emplace_back("extenders#" + std::to_string(last.size()), std::move(plugin));
   }

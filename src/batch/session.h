@@ -93,11 +93,13 @@ struct NamespaceInfo {
 
 class Statement;
 
-// Whether all plug-ins that the configuration names exist; else which does not, and what to do.
-Status CheckPlugins(const Conf& conf, const PluginRegistry& plugins);
-
 class Session {
  public:
+  // Whether all plug-ins that the configuration names exist and can be made with what it says to
+  // them, the extenders of the list, too; else which cannot, and why. Under upstream_exact only
+  // whether they exist: what is wrong besides comes to light when a session opens.
+  static Status CheckPlugins(const Conf& conf, const Options& options,
+                             const PluginRegistry& plugins, const fit::FilterRegistry& filters);
   // An error: a plug-in of the configuration does not exist, or could not open.
   static Result<std::unique_ptr<Session>> Open(const Conf& conf, const Options& options,
                                                const PluginRegistry& plugins,

@@ -72,7 +72,9 @@ void Session::CloseJob(Job& job) {
                      job.counts.of(TaskStatus::kAllocated) > 0 || job.counts.Waiting() > 0 ||
                      status.phase == "Unknown" || status.phase == "Pending" ||
                      status.phase == "Inqueue";
-  const std::string fit_error = waits ? job.FitErrorText() : "";
+  std::string fit_error = waits ? job.FitErrorText() : "";
+  // Upstream says nothing, and nobody takes a gate away of whom nobody knows that it holds a group.
+  if (!upstream_exact() && waits && status.phase != "Pending") fit_error += job.GateText();
   if (status.phase == "Unknown" || status.phase == "Pending" || status.phase == "Inqueue") {
     NoteEvent("PodGroup", job.namespace_, job.name, "Warning", "Unschedulable",
               fmt::format("{}/{} tasks in gang unschedulable: {}",

@@ -55,9 +55,6 @@ constexpr bool IsPreemptable(TaskStatus s) {
 constexpr bool IsCompleted(TaskStatus s) {
   return s == TaskStatus::kSucceeded || s == TaskStatus::kFailed;
 }
-constexpr bool IsScheduled(TaskStatus s) {
-  return s == TaskStatus::kRunning || s == TaskStatus::kBound || IsCompleted(s);
-}
 
 // What a statement does to a task. Texts belong to the pod's object or to a node.
 struct TransactionContext {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
@@ -39,7 +40,8 @@ std::optional<ArgumentValue> FromWord(std::string_view text) {
 // The digits behind sign and prefix.
 std::optional<ArgumentValue> FromInt(std::string_view plain) {
   const bool negative = plain.starts_with('-');
-  if (negative || plain.starts_with('+')) plain.remove_prefix(1);
+  const bool has_sign = negative || plain.starts_with('+');
+  if (has_sign) plain.remove_prefix(1);
   int base = 10;
   if (plain.size() > 1 && plain[0] == '0') {
     const char kind = static_cast<char>(plain[1] | 0x20);
@@ -55,7 +57,8 @@ std::optional<ArgumentValue> FromInt(std::string_view plain) {
     return ArgumentValue{static_cast<int64_t>(-magnitude)};
   }
   if (!negative && magnitude <= kMax) return ArgumentValue{static_cast<int64_t>(magnitude)};
-  return std::nullopt;  // an unsigned that no getter takes: a float serves as well
+  if (!has_sign) return ArgumentValue{magnitude};
+  return std::nullopt;
 }
 
 // [-+]? (.digits | digits[.digits?]) ([eE] [-+]? digits)?
@@ -83,11 +86,17 @@ std::optional<ArgumentValue> FromFloat(std::string_view plain) {
   if (number.starts_with('+')) number.remove_prefix(1);
   double value = 0;
   const auto [stop, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (problem != std::errc()) return std::nullopt;
+  if (problem == std::errc::result_out_of_range) {
+    // Too small is zero, or next to it; too large is a text.
+    value = std::strtod(std::string(number).c_str(), nullptr);
+    if (std::isinf(value)) return std::nullopt;
+  } else if (problem != std::errc()) {
+    return std::nullopt;
+  }
   return ArgumentValue{value};
 }
 
-ArgumentValue FromScalar(const std::string& text) {
+ArgumentValue FromPlain(const std::string& text) {
   if (auto word = FromWord(text)) return *std::move(word);
   const char first = text[0];
   const bool digit = (first >= '0' && first <= '9') || first == '-' || first == '+';
@@ -102,27 +111,51 @@ ArgumentValue FromScalar(const std::string& text) {
   return {text};
 }
 
+Result<ArgumentValue> FromScalar(const yaml::Node& node) {
+  const std::string& text = node.scalar();
+  const yaml::ScalarTag tag = node.tag();
+  if (tag == yaml::ScalarTag::kOther || node.quoted()) return ArgumentValue{text};
+  ArgumentValue value = FromPlain(text);
+  const auto as = [&](bool is, std::string_view what) -> Result<ArgumentValue> {
+    if (is) return std::move(value);
+    return InvalidArgument("'" + text + "' is not " + std::string(what) + ", as its tag says");
+  };
+  switch (tag) {
+    case yaml::ScalarTag::kNull:
+      return as(value.is_null(), "null");
+    case yaml::ScalarTag::kBool:
+      return as(value.AsBool() != nullptr, "true or false");
+    case yaml::ScalarTag::kInt:
+      return as(value.AsInt() || value.AsUnsigned(), "an int");
+    case yaml::ScalarTag::kFloat:
+      if (value.AsInt()) return ArgumentValue{static_cast<double>(*value.AsInt())};
+      return as(value.AsFloat() != nullptr, "a float");
+    default:
+      return value;
+  }
+}
+
 }  // namespace
 
-ArgumentValue ToArgument(const yaml::Node& node) {
+Result<ArgumentValue> ToArgument(const yaml::Node& node) {
   switch (node.kind()) {
     case yaml::Node::Kind::kAbsent:
     case yaml::Node::Kind::kNull:
-      return {};
+      return ArgumentValue{};
     case yaml::Node::Kind::kScalar:
-      return node.quoted() ? ArgumentValue{node.scalar()} : FromScalar(node.scalar());
+      return FromScalar(node);
     case yaml::Node::Kind::kList: {
       ArgumentValue::List list;
-      for (const yaml::Node& item : node.items()) list.push_back(ToArgument(item));
-      return {std::move(list)};
+      for (const yaml::Node& item : node.items()) list.push_back(TRY(ToArgument(item)));
+      return ArgumentValue{std::move(list)};
     }
     case yaml::Node::Kind::kMap: {
       ArgumentValue::Map map;
-      for (const auto& [key, value] : node.entries()) map[key] = ToArgument(value);
-      return {std::move(map)};
+      for (const auto& [key, value] : node.entries()) map[key] = TRY(ToArgument(value));
+      return ArgumentValue{std::move(map)};
     }
   }
-  return {};
+  return ArgumentValue{};
 }
 
 }  // namespace coppice::batch

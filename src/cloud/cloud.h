@@ -9,10 +9,12 @@
 
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -102,7 +104,28 @@ struct CloudContext {
   yaml::Problems& problems;
 };
 
-using CloudFactory = std::function<Result<std::unique_ptr<Cloud>>(const CloudContext&)>;
+// How a cloud is made, and what every one of its node groups has to say in the file.
+class CloudFactory {
+ public:
+  using Make = std::function<Result<std::unique_ptr<Cloud>>(const CloudContext&)>;
+
+  // `required` are keys of an element of nodeGroups beside name and flavor, which every cloud
+  // needs; "extra.KEY" is one of the cloud's own. They are given here and not asked of a Cloud,
+  // because a file is checked where there is no token to make one with.
+  template <class F>
+    requires(!std::same_as<F, CloudFactory>) && std::constructible_from<Make, F>
+  CloudFactory(F make, std::vector<std::string> required = {})  // NOLINT: a function is one
+      : make_(std::move(make)), required_group_keys_(std::move(required)) {}
+
+  Result<std::unique_ptr<Cloud>> operator()(const CloudContext& context) const {
+    return make_(context);
+  }
+  const std::vector<std::string>& required_group_keys() const { return required_group_keys_; }
+
+ private:
+  Make make_;
+  std::vector<std::string> required_group_keys_;
+};
 using CloudRegistry = Registry<CloudFactory>;
 
 }  // namespace coppice::cloud

@@ -153,5 +153,31 @@ TEST_F(GridClaimsTest, AClaimBuysAMeasureAndKeepsItsTypeWhateverWaitsLater) {
   EXPECT_FALSE(still->offerings.front().available);
 }
 
+// A claim of a static pool: the provider chooses.
+TEST_F(GridClaimsTest, AClaimThatNamesNoTypeGetsTheCheapestMeasureThatHoldsIt) {
+  const std::vector<std::pair<int64_t, Measure>> rows = {{500, {1'000, kGi}},
+                                                         {5'500, {6'000, 6 * kGi}}};
+  for (const auto& [cpu_millis, measure] : rows) {
+    cloud.set_flavors({cloud.grid.FlavorOf(measure)});  // what the fake checks orders by
+    model::NodeClaim claim = AClaim("of-" + std::to_string(cpu_millis));
+    claim.spec.requests["cpu"] = model::Quantity::FromMillis(cpu_millis);
+    EXPECT_OK(TakeOver(MUST(claims->Create(claim, Soon())), claim));
+    EXPECT_EQ(*claim.metadata.labels.Find(model::kInstanceTypeLabel), cloud.grid.NameOf(measure));
+  }
+}
+
+TEST_F(GridClaimsTest, AClaimThatOnlyExcludesTypesGetsAnother) {
+  const Measure next{2'000, 2 * kGi};
+  cloud.set_flavors({cloud.grid.FlavorOf(next)});
+  model::NodeClaim claim = AClaim("picky");
+  claim.spec.requirements.push_back(
+      {.key = std::string(model::kInstanceTypeLabel),
+       .operator_ = "NotIn",
+       .values = {cloud.grid.NameOf({1'000, kGi}), cloud.grid.NameOf({1'000, 2 * kGi}),
+                  cloud.grid.NameOf({1'000, 4 * kGi}), cloud.grid.NameOf({1'000, 8 * kGi})}});
+  EXPECT_OK(TakeOver(MUST(claims->Create(claim, Soon())), claim));
+  EXPECT_EQ(*claim.metadata.labels.Find(model::kInstanceTypeLabel), cloud.grid.NameOf(next));
+}
+
 }  // namespace
 }  // namespace coppice::cloud

@@ -109,6 +109,10 @@ class CloudNodeClaims::Core final : public OrderBook::Owner {
   model::NodeClaim Shown(const Machine& machine, const ClassView* view) const;
   std::optional<InstanceType> TypeNamed(const std::string& flavor, const ClassView& view) const;
   std::shared_ptr<const ClassView> ClassOf(const Machine& machine) const;
+  // Made to measure, and sold: those that the claim names, or, if it names none, for what it asks
+  // for.
+  std::vector<Flavor> MadeFor(const model::NodeClaim& claim, const model::NodeRequirement& named,
+                              const ClassView& view, const FlavorGrid& grid) const;
   std::optional<Flavor> FlavorNamed(const std::string& name, const ClassView& view,
                                     const Picture& picture) const;
 

@@ -158,13 +158,8 @@ std::vector<CloudNodeClaims::Core::Choice> CloudNodeClaims::Core::Choices(
   };
   for (size_t i = 0; i < view.flavors.size(); ++i) consider((*view.types)[i], view.flavors[i]);
   if (picture.grid) {
-    // Made to measure: the claim names those that it was planned with.
     const auto named = wanted.Get(model::kInstanceTypeLabel);
-    for (const std::string& value : named.values()) {
-      if (named.complement()) break;
-      const auto measure = picture.grid->Parse(value);
-      if (!measure || !picture.grid->Sells(*measure)) continue;
-      const Flavor flavor = picture.grid->FlavorOf(*measure);
+    for (const Flavor& flavor : MadeFor(claim, named, view, *picture.grid)) {
       const auto type = TypeOf(flavor, view.input.node_class, cloud_.GpuLabel(), picture.sold_out);
       if (type.ok()) consider(*type, flavor);
     }

@@ -73,6 +73,23 @@ std::optional<Flavor> CloudNodeClaims::Core::FlavorNamed(const std::string& name
   return picture.grid->FlavorOf(*measure);
 }
 
+std::vector<Flavor> CloudNodeClaims::Core::MadeFor(const model::NodeClaim& claim,
+                                                   const model::NodeRequirement& named,
+                                                   const ClassView& view,
+                                                   const FlavorGrid& grid) const {
+  if (named.complement()) {
+    std::vector<Measure> wanted = {MeasureOf(claim.spec.requests)};
+    AddKept(view.input.node_class, grid, wanted);
+    return grid.Choose(wanted, {}, traits_.most_instance_types);
+  }
+  std::vector<Flavor> made;
+  for (const std::string& value : named.values()) {
+    const auto measure = grid.Parse(value);
+    if (measure && grid.Sells(*measure)) made.push_back(grid.FlavorOf(*measure));
+  }
+  return made;
+}
+
 std::optional<InstanceType> CloudNodeClaims::Core::TypeNamed(const std::string& flavor,
                                                              const ClassView& view) const {
   for (size_t i = 0; i < view.flavors.size(); ++i) {

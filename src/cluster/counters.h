@@ -106,9 +106,6 @@ class Counters {
   void OnNodeHidden(NodeIndex node);   // no pods on it any more
   void OnNodeChanged(NodeIndex node);  // its facts are new, its pods the same
 
-  size_t counter_count() const { return counter_count_; }
-  size_t term_count() const { return terms_.size(); }
-
  private:
   friend class SnapshotInspector;
 

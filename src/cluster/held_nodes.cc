@@ -21,10 +21,6 @@ void HeldNodes::Release(std::string_view node, std::string_view engine) {
   if (it != by_name_.end() && it->second.engine == engine) by_name_.erase(it);
 }
 
-void HeldNodes::ReleaseAll(std::string_view engine) {
-  std::erase_if(by_name_, [&](const auto& held) { return held.second.engine == engine; });
-}
-
 void HeldNodes::NodeGone(std::string_view node, std::string_view uid) {
   const auto it = by_name_.find(node);
   if (it != by_name_.end() && it->second.uid == uid) by_name_.erase(it);

@@ -33,8 +33,6 @@ class HeldNodes {
   Status Hold(std::string_view node, std::string_view uid, std::string_view engine);
   // Lets go of it; nothing happens unless this engine holds a node of that name.
   void Release(std::string_view node, std::string_view engine);
-  // Of all that this engine holds: it starts anew, or is gone.
-  void ReleaseAll(std::string_view engine);
   // The node has been deleted. Another uid: it was another one.
   void NodeGone(std::string_view node, std::string_view uid);
 

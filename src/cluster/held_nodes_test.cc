@@ -44,13 +44,13 @@ TEST(HeldNodesTest, ANodeThatComesBackUnderTheNameIsNobodys) {
   EXPECT_EQ(held.HolderOf("n", "new"), "provision");
 }
 
-TEST(HeldNodesTest, AnEngineThatStartsAnewHoldsNothing) {
+TEST(HeldNodesTest, ListsWhatIsHeldByName) {
   HeldNodes held;
   ASSERT_TRUE(held.Hold("b", "1", "autoscale").ok());
   ASSERT_TRUE(held.Hold("c", "2", "provision").ok());
   ASSERT_TRUE(held.Hold("a", "3", "autoscale").ok());
-  held.ReleaseAll("autoscale");
-  EXPECT_THAT(held.List(), ElementsAre(Held{"c", "2", "provision"}));
+  held.Release("b", "autoscale");
+  EXPECT_THAT(held.List(), ElementsAre(Held{"a", "3", "autoscale"}, Held{"c", "2", "provision"}));
 }
 
 TEST(HeldNodesTest, TheWorldForgetsWhoHeldANodeThatIsGone) {

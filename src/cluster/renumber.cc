@@ -103,7 +103,6 @@ void Snapshot::Renumber() {
     counters_->OnPod(record.spec, record.labels, record.terminating != 0, record.node, 1);
   }
   retired_pods_ = retired_shapes_ = 0;
-  ++loosened_;
   ++id_epoch_;
 }
 

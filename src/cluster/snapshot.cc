@@ -46,7 +46,6 @@ void Snapshot::OpenFork() {
 void Snapshot::RevertFork() {
   CHECK(!marks_.empty());
   const size_t mark = marks_.back();
-  if (log_.size() > mark) ++loosened_;
   while (log_.size() > mark) {
     const LogEntry entry = log_.back();
     log_.pop_back();

@@ -6,15 +6,13 @@
 //
 // Invariants, after every call:
 //   - free(resource)[node] = allocatable - what the pods on the node take, wrapping as Go's int64
-//   does;
+//     does;
 //   - every counter (counters.h) equals what counting all placed pods from scratch would give, also
-//   a
-//     counter that was first asked for inside a fork that has been reverted since;
+//     a counter that was first asked for inside a fork that has been reverted since;
 //   - nodes() lists the live nodes in visiting order: as added, a removed one that comes back by
-//   revert at
-//     its old place; an index that is used again does not inherit a place;
+//     revert at its old place; an index that is used again does not inherit a place;
 //   - a pod is known and on at most one node. Two pods may have the same name, or no uid: they are
-//   two pods.
+//     two pods.
 //
 // One thread only. Const calls may build what they answer from (a counter, a remembered plan), so
 // even two readers need two threads' worth of care: hand out a copy of the answer instead. Cost is
@@ -162,10 +160,6 @@ class Snapshot {
   Counters& counters() const { return *counters_; }
   // How many volumes of placed pods name the claim (persistentVolumeClaim volumes only).
   uint32_t ClaimUsers(std::string_view namespace_, std::string_view claim) const;
-
-  // Grows when something was taken away or a node was added or changed: a pod that found no node
-  // before may find one now. Placing does not change it.
-  uint64_t loosened() const { return loosened_; }
 
   // Another one when anything about the node or the pods on it changes: what was worked out about a
   // node carries it. It comes back to an old value only with what it stood for, by reverting a
@@ -361,7 +355,6 @@ class Snapshot {
   std::vector<std::shared_ptr<const NodeFacts>>
       old_nodes_;                   // of kRemovedNode and kUpdatedNode, in log order
   std::vector<PodState> old_pods_;  // of kUpdatedPod, in log order
-  uint64_t loosened_ = 1;
   // Since the last Renumber(): pods that are gone or are others now, nodes likewise.
   size_t retired_pods_ = 0;
   size_t retired_shapes_ = 0;

@@ -42,7 +42,6 @@ Result<NodeIndex> Snapshot::AddNode(const model::Node& node) {
   if (live_slots_.size() * 64 < slots_.size()) live_slots_.push_back(0);
   ShowNode(index, MakeNodeFacts(node), interner_->Shape(node));
   Log({.step = Step::kAddedNode, .subject = index});
-  ++loosened_;
   return index;
 }
 
@@ -57,7 +56,6 @@ void Snapshot::RemoveNode(NodeIndex node) {
        .node = node,
        .slot = shape_of_[node],
        .content = content});
-  ++loosened_;  // a domain less can make spread possible
 }
 
 void Snapshot::UpdateNode(NodeIndex node, const model::Node& object) {
@@ -70,7 +68,6 @@ void Snapshot::UpdateNode(NodeIndex node, const model::Node& object) {
                        .content = content_[node]};
   SwapNodeFacts(node, MakeNodeFacts(object), interner_->Shape(object));
   Log(entry);
-  ++loosened_;
 }
 
 void Snapshot::AddTaint(NodeIndex node, const model::Taint& taint) {
@@ -91,7 +88,6 @@ void Snapshot::AddTaint(NodeIndex node, const model::Taint& taint) {
        .node = node,
        .slot = before,
        .content = content});
-  ++loosened_;
 }
 
 std::vector<NodeIndex>::iterator Snapshot::OrderPlace(uint32_t slot) {

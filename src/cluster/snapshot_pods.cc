@@ -164,7 +164,6 @@ void Snapshot::Update(PodIndex pod, PodState state) {
   SwapPodState(pod, state);
   old_pods_.push_back(std::move(state));
   Log({.step = Step::kUpdatedPod, .subject = pod, .node = node, .content = content});
-  ++loosened_;
 }
 
 void Snapshot::RemovePod(PodIndex pod) {
@@ -187,7 +186,6 @@ void Snapshot::Unplace(PodIndex pod) {
   const uint64_t content = content_[node];
   const uint32_t slot = Detach(pod);
   Log({.step = Step::kUnplaced, .subject = pod, .node = node, .slot = slot, .content = content});
-  ++loosened_;
 }
 
 // A pod leaves its slot to the last one of the node, and takes it back from there: so undoing

@@ -55,7 +55,9 @@ void World::PutNode(NodePtr node) {
   const std::string name = node->metadata.name;
   const NodeIndex known = snapshot_.FindNode(name);
   if (known != kNone) {
+    const NodeShapeId before = snapshot_.node_shape_id(known);
     snapshot_.UpdateNode(known, *node);
+    if (snapshot_.node_shape_id(known) != before) ++room_version_;
     nodes_.Upsert(std::move(node));
     Settle();
     return;
@@ -64,6 +66,7 @@ void World::PutNode(NodePtr node) {
   CHECK(added.ok());  // it was not there a moment ago
   lists_[ListOf(name)].index = *added;
   ++node_set_version_;
+  ++room_version_;
   nodes_.Upsert(std::move(node));
   if (const auto waiting = waiting_.find(name); waiting != waiting_.end()) {
     const auto pods = std::move(waiting->second);
@@ -95,6 +98,7 @@ void World::RemoveNode(std::string_view name) {
   if (leader_ == nullptr) held_nodes_->NodeGone(name, nodes_.Find(name)->metadata.uid);
   nodes_.Erase("", name);
   ++node_set_version_;
+  ++room_version_;
 }
 
 uint32_t World::FindList(std::string_view node) const {
@@ -121,6 +125,11 @@ void World::FreeIfEmpty(uint32_t list) {
   list_names_.Erase(HashBytes(named.node), list);
   free_lists_.push_back(list);
   named = {};
+}
+
+uint64_t World::pods_version(std::string_view node_name) const {
+  const uint32_t list = node_name.empty() ? kNone : FindList(node_name);
+  return list == kNone ? 0 : lists_[list].version;
 }
 
 std::vector<const World::PodEntry*> World::BoundTo(std::string_view node_name) const {

@@ -124,6 +124,15 @@ class World {
   }
   // Grows when a node comes or goes, and not when one is updated.
   uint64_t node_set_version() const { return node_set_version_; }
+  // Grows with every change of a node.
+  uint64_t nodes_version() const { return nodes_.version(); }
+  // Another one whenever a pod with this spec.nodeName has come, changed or gone; 0: there is none,
+  // and there was none since the node is known. Never the same again.
+  uint64_t pods_version(std::string_view node_name) const;
+  uint64_t pods_version() const { return pods_version_; }  // of all that have a node
+  // Grows when a pod takes or leaves a place on a node, and when a node comes, goes or is of another
+  // shape: what found no room before may find some now. Plans do not change it.
+  uint64_t room_version() const { return room_version_; }
   NodePtr FindNode(std::string_view name) const { return nodes_.Get("", name); }
   struct PodEntry;
   PodPtr FindPod(std::string_view namespace_, std::string_view name) const;
@@ -172,6 +181,7 @@ class World {
     NodeIndex index = kNone;
     std::vector<uint32_t> pods;  // of entries_, in list order
     uint64_t last_place = 0;     // of the last of them, or of one that has been there
+    uint64_t version = 0;        // of what they are
   };
   // What plans ask of a pod of the snapshot, by PodIndex: all that PodsInOrder has to look at.
   struct Rank {
@@ -235,6 +245,8 @@ class World {
       waiting_;  // by the name of an absent node
   uint64_t next_place_ = 0;
   uint64_t node_set_version_ = 1;
+  uint64_t pods_version_ = 0;  // the last that was given to a list
+  uint64_t room_version_ = 1;
   bool taint_times_count_ = false;  // as the snapshot's shapes have it
   bool holds_ = false;
   std::vector<Change> held_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "cluster/canonical.h"
@@ -109,6 +110,7 @@ void World::Unlist(uint32_t id) {
     unbound_.Erase(&entry);
   } else {
     std::erase(lists_[entry.list].pods, id);
+    lists_[entry.list].version = ++pods_version_;
     FreeIfEmpty(entry.list);
   }
   entry.list = kNone;
@@ -122,6 +124,7 @@ NodeIndex World::FindNodeOf(const PodEntry& entry) const {
 
 void World::SetHome(PodEntry& entry, NodeIndex node) {
   constexpr uint64_t kNominated = uint64_t{1} << 62;
+  if (entry.home != node) ++room_version_;
   entry.home = node;
   if (ranks_.size() <= entry.index) ranks_.resize(entry.index + 1);
   Rank& rank = ranks_[entry.index];
@@ -132,6 +135,7 @@ void World::SetHome(PodEntry& entry, NodeIndex node) {
 void World::RemoveFromSnapshot(PodEntry& entry) {
   ranks_[entry.index] = {};
   snapshot_.RemovePod(entry.index);
+  if (entry.home != kNone) ++room_version_;
   entry.index = entry.home = kNone;
 }
 
@@ -163,6 +167,7 @@ void World::PutPod(PodPtr pod, uint64_t name_hash) {
   entry.pod = std::move(pod);
   if (is_new) names_.Insert(name_hash, id);
   if (relisted) Enlist(id);
+  if (entry.list != 0) lists_[entry.list].version = ++pods_version_;
   if (!counts) {
     if (entry.index != kNone) RemoveFromSnapshot(entry);
   } else if (entry.index == kNone) {
@@ -233,12 +238,24 @@ const World::PodEntry* World::FindEntry(std::string_view namespace_, std::string
 }
 
 std::vector<const World::PodEntry*> World::Pods() const {
+  // Entries lie in list order, but for those that were another pod's before: from the end, these are
+  // the ones that come later than something behind them. They alone are sorted.
+  std::vector<const PodEntry*> in_order;
+  std::vector<const PodEntry*> late;
+  in_order.reserve(names_.size());
+  for (size_t id = entries_.size(); id-- > 0;) {
+    const PodEntry& entry = entries_[id];
+    if (!entry.pod) continue;
+    const bool later = !in_order.empty() && in_order.back()->place < entry.place;
+    (later ? late : in_order).push_back(&entry);
+  }
+  std::ranges::reverse(in_order);
+  if (late.empty()) return in_order;
+  std::ranges::sort(late, {}, &PodEntry::place);
   std::vector<const PodEntry*> all;
   all.reserve(names_.size());
-  for (size_t id = 0; id < entries_.size(); ++id) {
-    if (entries_[id].pod) all.push_back(&entries_[id]);
-  }
-  std::ranges::sort(all, {}, &PodEntry::place);
+  std::ranges::merge(in_order, late, std::back_inserter(all), {}, &PodEntry::place,
+                     &PodEntry::place);
   return all;
 }
 

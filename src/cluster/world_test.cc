@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/rng.h"
 
 namespace coppice::cluster {
@@ -58,6 +60,22 @@ TEST(WorldTest, NewPodsComeLastAndAnUpdateKeepsItsPlace) {
   EXPECT_EQ(world.pod_count(), 3u);
 }
 
+TEST(WorldTest, PodsAreListedAsTheyCameWhoeverHasGone) {
+  World world;
+  SeededRng rng(7);
+  std::vector<std::string> expected;
+  for (int i = 0; i < 400; ++i) {
+    expected.push_back("p" + std::to_string(i));
+    world.UpsertPod(WorldPod(expected.back()));
+    for (int gone = 0; i % 10 == 9 && gone < 7; ++gone) {
+      const auto one = expected.begin() + static_cast<long>(rng.Below(expected.size()));
+      world.DeletePod("default", *one);
+      expected.erase(one);
+    }
+    ASSERT_EQ(NodeNames(world.Pods()), expected) << i;
+  }
+}
+
 TEST(WorldTest, APodThatIsBoundLeavesTheUnboundOnesAndMayComeBackToItsPlace) {
   World world;
   world.UpsertNode(WorldNode("n"));
@@ -95,6 +113,34 @@ TEST(WorldTest, ANodeListsBoundPodsThenNominatedOnesThenPlannedOnes) {
   const PodIndex pending = world.Unbound()[1]->index;
   world.snapshot().Place(pending, world.snapshot().FindNode("n"));
   EXPECT_THAT(OnNode(world, "n"), ElementsAre("bound", "nominated", "pending"));
+}
+
+TEST(WorldTest, RoomIsAnotherWhenAPodTakesOrLeavesAPlaceOrANodeChangesAndNotOtherwise) {
+  World world;
+  uint64_t before = world.room_version();
+  const auto changed = [&] { return std::exchange(before, world.room_version()) != before; };
+  world.UpsertNode(WorldNode("n"));
+  EXPECT_TRUE(changed());
+  world.UpsertPod(WorldPod("a"));
+  EXPECT_FALSE(changed()) << "it has no place yet";
+  world.UpsertPod(WorldPod("a", "n"));
+  EXPECT_TRUE(changed());
+  world.UpsertPod(WorldPod("a", "n"));
+  world.UpsertNode(WorldNode("n"));
+  EXPECT_FALSE(changed()) << "nothing is different";
+  model::Node cordoned = *world.FindNode("n");
+  cordoned.spec.unschedulable = true;
+  world.UpsertNode(std::make_shared<const model::Node>(cordoned));
+  EXPECT_TRUE(changed());
+  {
+    const auto fork = world.snapshot().Fork();
+    world.snapshot().Unplace(world.FindEntry("default", "a")->index);
+  }
+  EXPECT_FALSE(changed());
+  world.DeletePod("default", "a");
+  EXPECT_TRUE(changed());
+  world.DeleteNode("n");
+  EXPECT_TRUE(changed());
 }
 
 TEST(WorldTest, AChangeThatComesDuringAForkWaits) {
@@ -201,6 +247,35 @@ TEST(WorldTest, AListOfPodsIsTheSameAsOneByOne) {
   all.UpsertPods(pods);
   EXPECT_EQ(OnNode(all, "n"), OnNode(one, "n"));
   EXPECT_EQ(NodeNames(all.Pods()), NodeNames(one.Pods()));
+}
+
+TEST(WorldTest, WhateverHappensToThePodsOfANodeGivesThemANewVersion) {
+  World world;
+  world.UpsertNode(WorldNode("n"));
+  world.UpsertNode(WorldNode("other"));
+  std::set<uint64_t> seen = {world.pods_version("n")};
+  const auto is_new = [&] { return seen.insert(world.pods_version("n")).second; };
+  world.UpsertPod(WorldPod("a", "n"));
+  EXPECT_TRUE(is_new()) << "came";
+  world.UpsertPod(WorldPod("a", "n"));
+  EXPECT_TRUE(is_new()) << "changed";
+  world.UpsertPod(WorldPod("b"));
+  EXPECT_FALSE(is_new()) << "waits";
+  world.UpsertPod(WorldPod("b", "n"));
+  EXPECT_TRUE(is_new()) << "was bound";
+  const uint64_t other = world.pods_version("other");
+  world.UpsertPod(WorldPod("b", "other"));
+  EXPECT_TRUE(is_new()) << "went elsewhere";
+  EXPECT_NE(world.pods_version("other"), other);
+  world.UpsertNode(WorldNode("n"));
+  EXPECT_FALSE(is_new()) << "only the node has changed";
+  const uint64_t all = world.pods_version();
+  world.DeletePod("default", "a");
+  EXPECT_TRUE(is_new()) << "gone";
+  EXPECT_GT(world.pods_version(), all);
+  world.UpsertPod(WorldPod("a", "n"));
+  EXPECT_TRUE(is_new()) << "back again";
+  EXPECT_EQ(world.pods_version("nowhere"), 0u);
 }
 
 }  // namespace

@@ -42,7 +42,29 @@ class CloudProbe {
     const auto answer = TRY(calls.Ask<cpb::ListResponse>("List", request));
     return std::vector<cpb::Machine>(answer.machines().begin(), answer.machines().end());
   }
-  Result<std::vector<cpb::Machine>> Ours() const { return List(options.run); }
+  // Named after the run, too: to a cloud that takes a name for the order, a machine of an earlier
+  // run, or of anybody, is none of this one.
+  std::string Name(std::string_view which) const {
+    return fmt::format("coppice-conform-{}-{}", options.run, which);
+  }
+  bool IsOurs(const cpb::Machine& machine) const {
+    const auto tag = machine.tags().find(kRunTag);
+    return tag != machine.tags().end() && tag->second == options.run;
+  }
+  // A server that ignores tags lists strangers: what does not carry ours is not ours.
+  Result<std::vector<cpb::Machine>> Ours() const {
+    auto machines = TRY(List(options.run));
+    std::erase_if(machines, [this](const cpb::Machine& machine) { return !IsOurs(machine); });
+    return machines;
+  }
+  // Whether a list by our tag has shown what was ordered: only then is it deleted.
+  bool FirstIsShown() {
+    if (shown || !first) return shown;
+    const auto machines = Ours();
+    shown = machines.ok() &&
+            std::ranges::find(*machines, first->id(), &cpb::Machine::id) != machines->end();
+    return shown;
+  }
   // Ours that are not going.
   Result<std::vector<cpb::Machine>> Staying() const {
     auto machines = TRY(Ours());
@@ -89,8 +111,9 @@ class CloudProbe {
   Calls calls;
   bool lists = false;
   cpb::FlavorsResponse flavors;
-  std::optional<cpb::Machine> first;  // what was ordered
-  bool deleted = false;               // and has gone
+  std::optional<cpb::Machine> first;  // what was ordered, if it carries our tag
+  bool shown = false;
+  bool deleted = false;  // and has gone
 };
 
 Outcome FlavorsAnswered(CloudProbe& probe) {
@@ -134,7 +157,7 @@ Outcome ListByTag(CloudProbe& probe) {
 }
 
 Outcome DeleteUnknown(CloudProbe& probe) {
-  const Status answer = probe.Delete(probe.flavors.id_prefix() + "coppice-conform-nobody");
+  const Status answer = probe.Delete(probe.flavors.id_prefix() + probe.Name("nobody"));
   if (answer.code() == Code::kNotFound) return Passed();
   return Failed("deleting what is not there is answered with " + answer.ToString() +
                 ", and should be NotFound");
@@ -142,7 +165,7 @@ Outcome DeleteUnknown(CloudProbe& probe) {
 
 Outcome OrderOfUnknownFlavor(CloudProbe& probe) {
   if (const auto cannot = probe.CannotOrder()) return *cannot;
-  const auto answer = probe.Create("coppice-conform-wrong", "coppice-conform-no-such-flavor");
+  const auto answer = probe.Create(probe.Name("wrong"), "coppice-conform-no-such-flavor");
   if (answer.ok()) return Failed("a flavor that does not exist can be ordered");
   if (answer.code() == Code::kInvalidArgument || answer.code() == Code::kFailedPrecondition) {
     return Passed();
@@ -153,17 +176,15 @@ Outcome OrderOfUnknownFlavor(CloudProbe& probe) {
 
 Outcome CreateAnswers(CloudProbe& probe) {
   if (const auto cannot = probe.CannotOrder()) return *cannot;
-  const auto machine = probe.Create("coppice-conform-1", probe.options.flavor);
+  const std::string name = probe.Name("1");
+  const auto machine = probe.Create(name, probe.options.flavor);
   if (!machine.ok()) return Failed(machine.status().ToString());
-  probe.first = *machine;
   if (machine->id().empty()) return Failed("the machine has no id");
-  if (machine->name() != "coppice-conform-1") {
+  if (machine->name() != name) {
     return Failed("the machine is called '" + machine->name() + "' and not as ordered");
   }
-  const auto tag = machine->tags().find(kRunTag);
-  if (tag == machine->tags().end() || tag->second != probe.options.run) {
-    return Failed("the machine lacks the tags of its order");
-  }
+  if (!probe.IsOurs(*machine)) return Failed("the machine lacks the tags of its order");
+  probe.first = *machine;
   return Passed(machine->id());
 }
 
@@ -185,14 +206,14 @@ Outcome CreatedIsListed(CloudProbe& probe) {
     return seen == probe.first->id();
   });
   if (listed) return Passed();
-  return Failed(seen.empty() ? "a list by its tag does not show the machine"
+  return Failed(seen.empty() ? "a list by its tag does not show the machine, or not with its tags"
                              : "it is listed as '" + seen + "' and was created as '" +
                                    probe.first->id() + "'");
 }
 
 Outcome RepeatedOrder(CloudProbe& probe) {
   if (!probe.first) return NotApplicable("nothing was ordered");
-  const auto again = probe.Create("coppice-conform-1", probe.options.flavor);
+  const auto again = probe.Create(probe.Name("1"), probe.options.flavor);
   if (again.ok() ? again->id() == probe.first->id() : again.code() == Code::kAlreadyExists) {
     return Passed();
   }
@@ -202,6 +223,9 @@ Outcome RepeatedOrder(CloudProbe& probe) {
 
 Outcome DeleteEnds(CloudProbe& probe) {
   if (!probe.first) return NotApplicable("nothing was ordered");
+  if (!probe.FirstIsShown()) {
+    return NotApplicable("the machine is in no list by its tag, and only what is there is deleted");
+  }
   const Status answer = probe.Delete(probe.first->id());
   if (!answer.ok()) return Failed(answer.ToString());
   probe.deleted = probe.Wait([&] {
@@ -229,12 +253,12 @@ Outcome DeleteOfGone(CloudProbe& probe) {
 
 Outcome CreateCutShort(CloudProbe& probe) {
   if (!probe.first) return NotApplicable("an order fails even with time");
-  const std::string bytes =
-      probe.Order("coppice-conform-2", probe.options.flavor).SerializeAsString();
+  const std::string name = probe.Name("2");
+  const std::string bytes = probe.Order(name, probe.options.flavor).SerializeAsString();
   for (int i = 0; i < 3; ++i) {
     (void)probe.calls.Bytes("Create", bytes, std::chrono::milliseconds(1));
   }
-  const auto machine = probe.Create("coppice-conform-2", probe.options.flavor);
+  const auto machine = probe.Create(name, probe.options.flavor);
   if (!machine.ok() && machine.code() != Code::kAlreadyExists) {
     return Failed("repeated with time: " + machine.status().ToString());
   }
@@ -242,8 +266,7 @@ Outcome CreateCutShort(CloudProbe& probe) {
   const bool one = probe.Wait([&] {
     const auto machines = probe.Staying();
     if (!machines.ok()) return false;
-    count = static_cast<size_t>(
-        std::ranges::count(*machines, "coppice-conform-2", &cpb::Machine::name));
+    count = static_cast<size_t>(std::ranges::count(*machines, name, &cpb::Machine::name));
     return count == 1;
   });
   if (one) return Passed();
@@ -253,28 +276,22 @@ Outcome CreateCutShort(CloudProbe& probe) {
 
 Outcome NothingLeft(CloudProbe& probe) {
   if (const auto cannot = probe.CannotOrder()) return *cannot;
+  (void)probe.FirstIsShown();
   const auto machines = probe.Staying();
   if (!machines.ok()) return Failed("the machines cannot be read: " + machines.status().ToString());
-  for (const cpb::Machine& machine : *machines) {
-    // A server that ignores tags lists strangers: what does not carry ours is not ours.
-    const auto tag = machine.tags().find(kRunTag);
-    if (tag != machine.tags().end() && tag->second == probe.options.run) {
-      (void)probe.Delete(machine.id());
-    }
-  }
+  for (const cpb::Machine& machine : *machines) (void)probe.Delete(machine.id());
   std::vector<std::string> left;
   (void)probe.Wait([&] {
     left.clear();
     const auto now = probe.Staying();
     if (!now.ok()) return false;
-    for (const cpb::Machine& machine : *now) {
-      if (machine.tags().contains(kRunTag) && machine.tags().at(kRunTag) == probe.options.run) {
-        left.push_back(machine.id());
-      }
-    }
+    for (const cpb::Machine& machine : *now) left.push_back(machine.id());
     return left.empty();
   });
-  if (left.empty()) return Passed();
+  if (left.empty()) {
+    if (!probe.first || probe.deleted || probe.shown) return Passed();
+    return NotApplicable("left behind, for no list by its tag shows it: " + probe.first->id());
+  }
   if (probe.first && !probe.deleted) {
     return NotApplicable("deletes do nothing; left behind: " + Join(left, ", "));
   }

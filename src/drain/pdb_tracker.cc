@@ -5,13 +5,20 @@
 namespace coppice::drain {
 
 Result<PdbTracker> PdbTracker::Create(
-    const std::vector<std::shared_ptr<const model::PodDisruptionBudget>>& budgets) {
+    const std::vector<std::shared_ptr<const model::PodDisruptionBudget>>& budgets,
+    Malformed malformed) {
   PdbTracker tracker;
   for (const auto& pdb : budgets) {
     const model::ObjectMeta& meta = pdb->metadata;
-    auto selector = TRY(model::Selector::From(pdb->spec.selector)
-                            .Context("pod disruption budget " + meta.namespace_ + "/" + meta.name));
-    tracker.index_.Add(meta.namespace_, std::move(selector));
+    auto selector = model::Selector::From(pdb->spec.selector);
+    if (!selector.ok() && malformed == Malformed::kGuardsItsNamespace) {
+      tracker.index_.Add(meta.namespace_, model::Selector::Everything());
+      tracker.budgets_.push_back({.name = meta.name, .allowed = 0});
+      continue;
+    }
+    tracker.index_.Add(meta.namespace_,
+                       TRY(std::move(selector).Context("pod disruption budget " + meta.namespace_ +
+                                                       "/" + meta.name)));
     tracker.budgets_.push_back({.name = meta.name, .allowed = pdb->status.disruptions_allowed});
   }
   return tracker;

@@ -21,9 +21,12 @@ namespace coppice::drain {
 class PdbTracker {
  public:
   PdbTracker() = default;  // no budgets
-  // Fails on a malformed selector: not knowing whom a budget protects, nothing may be removed.
+  // Nobody knows whom a budget with a malformed selector protects: either nothing may be removed
+  // at all, or it counts as one that means its whole namespace and lets nobody go.
+  enum class Malformed : uint8_t { kFails, kGuardsItsNamespace };
   static Result<PdbTracker> Create(
-      const std::vector<std::shared_ptr<const model::PodDisruptionBudget>>& budgets);
+      const std::vector<std::shared_ptr<const model::PodDisruptionBudget>>& budgets,
+      Malformed malformed = Malformed::kFails);
 
   bool empty() const { return budgets_.empty(); }
   // Another one after a Remove that used something up: answers hold as long as it stays.

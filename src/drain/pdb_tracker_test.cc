@@ -78,5 +78,19 @@ TEST(PdbTrackerTest, MalformedSelectorIsAnErrorThatNamesTheBudget) {
   EXPECT_TRUE(tracker.status().message().starts_with("pod disruption budget shop/b: "));
 }
 
+TEST(PdbTrackerTest, MalformedSelectorCanGuardAllOfItsNamespaceAndNoOther) {
+  const auto tracker = MUST(PdbTracker::Create(
+      {Budget("odd", model::LabelSelector{.match_expressions = {{"app", "Like", {}}}}, 7),
+       Budget("good", kWeb, 1)},
+      PdbTracker::Malformed::kGuardsItsNamespace));
+  model::Pod unlabelled = Web();
+  unlabelled.metadata.labels.clear();
+  ASSERT_NE(tracker.ExhaustedBudget(unlabelled), nullptr);
+  EXPECT_EQ(*tracker.ExhaustedBudget(unlabelled), "odd");
+  EXPECT_FALSE(tracker.CanRemove({&unlabelled}).can_remove);
+  const model::Pod other = Web("other");
+  EXPECT_EQ(tracker.ExhaustedBudget(other), nullptr);
+}
+
 }  // namespace
 }  // namespace coppice::drain

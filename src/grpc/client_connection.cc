@@ -79,18 +79,24 @@ CallEnd ClientConnection::Call(const std::string& method, std::string_view reque
                                std::optional<Duration> left) {
   const auto waiting = std::make_shared<Waiting>();
   waiting->call = {.method = method, .request = std::string(request), .timeout = left, .end = {}};
-  UniqueMutexLock lock(mutex_);
-  if (over_) return {*over_, !refused_};
-  new_.push_back(waiting);
-  Wake();
-  const auto ended = [&] { return waiting->end.has_value(); };
-  if (left) {
-    waiting->ended.wait_until(lock.standard(), Real::now() + *left, ended);
-  } else {
-    waiting->ended.wait(lock.standard(), ended);
+  {
+    const MutexLock lock(mutex_);
+    if (over_) return {*over_, !refused_};
+    new_.push_back(waiting);
+    Wake();
   }
-  if (waiting->end) return *std::move(waiting->end);
-  waiting->gone = true;
+  {
+    UniqueMutexLock lock(waiting->mutex);
+    const auto ended = [&]() COPPICE_REQUIRES(waiting->mutex) { return waiting->end.has_value(); };
+    if (left) {
+      waiting->ended.wait_until(lock.standard(), Real::now() + *left, ended);
+    } else {
+      waiting->ended.wait(lock.standard(), ended);
+    }
+    if (waiting->end) return *std::move(waiting->end);
+    waiting->gone = true;
+  }
+  const MutexLock lock(mutex_);
   given_up_.push_back(waiting);
   Wake();
   return {DeadlineExceeded(connected_ ? "no answer of " + options_.address + " in time"
@@ -98,7 +104,7 @@ CallEnd ClientConnection::Call(const std::string& method, std::string_view reque
 }
 
 void ClientConnection::Tell(Waiting& waiting, CallEnd end) {
-  const MutexLock lock(mutex_);
+  const MutexLock lock(waiting.mutex);
   waiting.end = std::move(end);
   waiting.ended.notify_all();
 }
@@ -111,10 +117,7 @@ void ClientConnection::Run() {
   const MutexLock lock(mutex_);
   takes_calls_ = false;
   over_ = why;
-  for (const auto& waiting : new_) {
-    waiting->end = CallEnd{why, !refused_};
-    waiting->ended.notify_all();
-  }
+  for (const auto& waiting : new_) Tell(*waiting, {why, !refused_});
   new_.clear();
 }
 
@@ -152,12 +155,15 @@ bool ClientConnection::TakeOrders() {
     if (stop_) return false;
     takes_calls_ = session_.takes_calls();
     std::swap(begun, new_);
-    std::erase_if(begun, [](const auto& waiting) { return waiting->gone; });
     std::swap(given_up, given_up_);
   }
+  std::erase_if(begun, [](const auto& waiting) {
+    const MutexLock lock(waiting->mutex);
+    return waiting->gone;
+  });
   for (const auto& waiting : begun) {
     ClientCall call = std::move(waiting->call);
-    call.end = [this, waiting](CallEnd end) { Tell(*waiting, std::move(end)); };
+    call.end = [waiting](CallEnd end) { Tell(*waiting, std::move(end)); };
     const auto number = session_.Start(std::move(call));
     if (number.ok()) {
       waiting->number = *number;

@@ -50,9 +50,9 @@ class ClientConnection {
   struct Waiting {
     ClientCall call;
     int32_t number = 0;  // of the session; 0: not begun. The thread's.
-    // With mutex_ held.
-    std::optional<CallEnd> end;
-    bool gone = false;  // nobody waits any more
+    Mutex mutex;         // may be taken with mutex_ held, never the other way round
+    std::optional<CallEnd> end COPPICE_GUARDED_BY(mutex);
+    bool gone COPPICE_GUARDED_BY(mutex) = false;  // nobody waits any more
     std::condition_variable ended;
   };
 
@@ -70,7 +70,7 @@ class ClientConnection {
   Status ReadAll();
   Status WriteAll();
   Status KeepAlive(Real::time_point now, int& wait_ms);
-  void Tell(Waiting& waiting, CallEnd end);
+  static void Tell(Waiting& waiting, CallEnd end);
 
   const Options options_;
   Socket wake_;  // an eventfd

@@ -140,14 +140,16 @@ bool Connection::OnTick() {
                std::to_string(kHandshakeTime / std::chrono::seconds(1)) + " s";
     return false;
   }
-  if (blocked_) {  // and so it is not read either
-    if (now - moved_ <= kStuck) return true;
+  if (blocked_ && now - moved_ > kStuck) {
     problem_ = "the client does not read";
     load_.Refuse(Refusal::kNotReading, Describe(this), problem_);
     return false;
   }
-  session_.Tick();
+  // Who does not read is not read either: that a request has not come to its end, or that nothing
+  // is heard, is our doing then. It grows old all the same, or a few bytes a minute would keep it.
+  if (!blocked_) session_.Tick();
   if (TooOld(now)) return false;
+  if (blocked_) return true;
   if (now - heard_ < kSilence) return Flush();
   if (!pinged_) {
     pinged_ = true;

@@ -135,6 +135,27 @@ TEST_F(ConnectionTest, WhoDoesNotReadIsNotReadEitherAndThenCutOff) {
   EXPECT_EQ(load_.refused(Refusal::kNotReading), 1U);
 }
 
+TEST_F(ConnectionTest, WhoReadsALittleNowAndThenGrowsOldLikeAnybody) {
+  Connect({.max_age = std::chrono::minutes(60), .age_grace = std::chrono::minutes(5)});
+  const int small = 4096;  // the kernel has a smallest size of its own
+  ASSERT_EQ(::setsockopt(connection_->fd(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+  Say(Frame(NGHTTP2_SETTINGS, 0, 0, std::string("\0\4", 2) + Number(2'000'000)) +
+      Frame(NGHTTP2_WINDOW_UPDATE, 0, 0, Number(2'000'000)) + CallOf(1, "/t/Big") +
+      CallOf(3, "/t/Big"));
+  const TimePoint began = clock_.Now();
+  std::string little(3'000, '\0');
+  while (clock_.Now() < began + std::chrono::minutes(70)) {
+    clock_.Advance(seconds(30));
+    ASSERT_GT(::recv(client_, little.data(), little.size(), 0), 0);
+    ASSERT_TRUE(connection_->Flush());
+    ASSERT_TRUE(connection_->wants_to_write());
+    if (!connection_->OnTick()) break;
+  }
+  EXPECT_EQ(clock_.Now() - began, std::chrono::minutes(65));
+  EXPECT_THAT(connection_->problem(), HasSubstr("older"));
+  EXPECT_EQ(load_.refused(Refusal::kNotReading), 0U);
+}
+
 TEST_F(ConnectionTest, WhoReadsAgainIsReadAgain) {
   Connect({});
   uint32_t id = 1;

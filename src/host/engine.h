@@ -18,7 +18,7 @@ struct Event {
   enum class Kind {
     kPodWaits,        // a pod without a node is new, or was marked unschedulable
     kPodGone,         // a pod went, or has ended
-    kNodesChanged,    // a node came, went or changed its readiness
+    kNodesChanged,    // a node came, went, changed its readiness, or it or a pod on it may now go
     kObjectsChanged,  // objects of a kind that an engine has asked for came, went or changed
   };
   Kind kind;

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "kube/test_rig.h"
+
 namespace coppice::host {
 namespace {
 
@@ -72,6 +76,32 @@ TEST_F(SightTest, WhoAsksAboutAPodOrANodeIsToldUntilItCanBeRead) {
   unreadable_.clear();
   sight_.Look();
   EXPECT_EQ(Ask("pod", "default/odd"), "");
+}
+
+// Two that are read of one kind: those that have ended are read apart from the others.
+TEST(SightOfFeedTest, TwoReflectorsOfOneKindAreToldApart) {
+  kube::TestRig rig;
+  cluster::World world;
+  rig.server.Put("/api/v1/pods", "Pod", "live", {{"status", {{"phase", "Running"}}}}, "ns");
+  kube::ClusterFeed feed({}, world, *rig.client, rig.log);
+  cluster::ObjectStore<model::Pod> ended;
+  const kube::Reflector& second =
+      feed.Add<model::Pod>(ended, {.field_selector = "status.phase!=Running", .name = "EndedPod"});
+  feed.Start();
+  ASSERT_TRUE(rig.Until([&] {
+    return second.synced() && std::ranges::any_of(feed.reflectors(), [](const auto& r) {
+             return r->kind() == "Pod" && r->size() == 1;
+           });
+  })) << feed.Missing();
+  Metrics metrics;
+  Sight sight(SightOf(feed), metrics);
+  sight.Look();
+  sight.BeforeMetrics();
+  const std::string page = metrics.Render();
+  EXPECT_THAT(page, HasSubstr("coppice_objects{kind=\"Pod\"} 1"));
+  EXPECT_THAT(page, HasSubstr("coppice_objects{kind=\"EndedPod\"} 0"));
+  EXPECT_THAT(page, HasSubstr("coppice_kind_age_seconds{kind=\"Pod\"}"));
+  EXPECT_THAT(page, HasSubstr("coppice_kind_age_seconds{kind=\"EndedPod\"}"));
 }
 
 }  // namespace

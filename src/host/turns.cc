@@ -22,11 +22,16 @@ Turns::Seat* Turns::Next(TimePoint now) {
   // stand still without a word, for as long as the fork is open, and that may be for good.
   CHECK(world_.snapshot().forks() == 0);
   Seat* next = nullptr;
+  const Seat* longest = nullptr;
   for (Seat& seat : seats_) {
-    if (seat.engine->Due() > now || !MayBegin(seat)) continue;
-    if (next == nullptr || seat.engine->Due() < next->engine->Due()) next = &seat;
+    const TimePoint due = seat.engine->Due();
+    if (seat.passing || due > now) continue;
+    if (longest == nullptr || due < longest->engine->Due()) longest = &seat;
+    if (MayBegin(seat) && (next == nullptr || due < next->engine->Due())) next = &seat;
   }
-  return next;
+  // It would wait for ever where the passes of others overlap.
+  const bool waits = longest != nullptr && longest != next && longest->engine->keeps_others_out();
+  return waits ? nullptr : next;
 }
 
 TimePoint Turns::NextDue(TimePoint now) const {

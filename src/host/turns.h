@@ -5,7 +5,8 @@
 // begin its own, but not
 //
 //   while one that has begun keeps the others out (Engine::keeps_others_out), nor begins one that
-//   has to be alone while another is under way;
+//   has to be alone while another is under way; if that is the one that has been due for longest,
+//   nobody begins until those under way have ended;
 //   while a fork is open in the World's snapshot: nobody plans on what somebody else imagines.
 //
 // The health of the process is that of the engine that has been without success for longest: one that

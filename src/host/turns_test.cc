@@ -148,6 +148,35 @@ TEST_F(TurnsTest, WhoHasToBeAloneWaitsForTheOthersToEnd) {
               ElementsAre("second begins", "second ends", "first begins", "first ends"));
 }
 
+TEST_F(TurnsTest, PassesOfOthersThatOverlapDoNotKeepOutWhoHasToBeAlone) {
+  Scripted third("third", executor_, notes_);
+  turns_.Add(third);
+  first_.due = clock_.Now() + seconds(1);
+  first_.alone = first_.alone_before = true;
+  second_.due = clock_.Now();
+  third.due = clock_.Now() + seconds(5);
+  second_.takes = third.takes = seconds(10);
+  second_.again = third.again = seconds(10);
+  Start();
+  EXPECT_THAT(In(seconds(9)), ElementsAre("second begins"));
+  EXPECT_THAT(In(seconds(2)), ElementsAre("second ends", "first begins", "first ends",
+                                          "third begins", "second begins"));
+}
+
+TEST_F(TurnsTest, WhoHasToBeAloneAndIsNotTheLongestDueKeepsNobodyWaiting) {
+  Scripted third("third", executor_, notes_);
+  turns_.Add(third);
+  first_.due = clock_.Now() + seconds(7);
+  first_.alone = first_.alone_before = true;
+  second_.due = clock_.Now();
+  third.due = clock_.Now() + seconds(5);
+  second_.takes = third.takes = seconds(10);
+  Start();
+  EXPECT_THAT(In(seconds(9)), ElementsAre("second begins", "third begins"));
+  EXPECT_THAT(In(seconds(9)),
+              ElementsAre("second ends", "third ends", "first begins", "first ends"));
+}
+
 TEST_F(TurnsTest, WhatAPassImaginesAndTakesBackBeforeItWaitsKeepsNobody) {
   first_.due = second_.due = clock_.Now();
   first_.imagines = &world_;

@@ -3,7 +3,10 @@
 
 #pragma once
 
+#include <optional>
+
 #include "model/objects.h"
+#include "model/selector.h"
 
 namespace coppice::kube {
 
@@ -19,6 +22,21 @@ inline void MakeCautious(model::Node& node) { node.status.allocatable.clear(); }
 inline void MakeCautious(model::PodDisruptionBudget& budget) {
   budget.spec.selector.emplace();
   budget.status.disruptions_allowed = 0;
+}
+
+// Why an object that could be read says nothing that anybody understands; absent for nearly all
+// kinds. Its fields stay as they were sent: whether to be cautious or to fail, as a peer does, is
+// up to who decides.
+template <class T>
+std::optional<model::Unreadable> WhyNotUnderstood(const T&) {
+  return std::nullopt;
+}
+
+inline std::optional<model::Unreadable> WhyNotUnderstood(const model::PodDisruptionBudget& budget) {
+  const auto selector = model::Selector::From(budget.spec.selector);
+  if (selector.ok()) return std::nullopt;
+  return model::Unreadable{.what = "spec.selector: " + selector.status().message(),
+                           .reason = "selector"};
 }
 
 }  // namespace coppice::kube

@@ -28,6 +28,7 @@ Reflector& ClusterFeed::AddErased(KindCodec codec, Reflector::Upsert upsert,
                                   KindOptions options) {
   ReflectorOptions reading;
   reading.codec = std::move(codec);
+  if (!options.name.empty()) reading.codec.kind = std::move(options.name);
   reading.path = std::move(options.path);
   reading.field_selector = std::move(options.field_selector);
   reading.optional = options.optional;
@@ -44,30 +45,20 @@ Reflector& ClusterFeed::AddErased(KindCodec codec, Reflector::Upsert upsert,
 
 ClusterFeed::ClusterFeed(FeedOptions options, cluster::World& world, Client& client, const Log& log)
     : options_(std::move(options)), world_(world), client_(client), log_(log) {
-  nodes_ = &Add<model::Node>(
-      {.upsert =
-           [this](std::shared_ptr<const model::Node> node) {
-             const cluster::NodePtr before = world_.FindNode(node->metadata.name);
-             const bool news = !before || ReadyOf(*before) != ReadyOf(*node) ||
-                               before->spec != node->spec ||
-                               before->status.allocatable != node->status.allocatable;
-             world_.UpsertNode(std::move(node));
-             if (news && on_nodes) on_nodes();
-           },
-       .remove =
-           [this](std::string_view, std::string_view name) {
-             world_.DeleteNode(name);
-             if (on_nodes) on_nodes();
-           }},
-      {.optional = false});
-  pods_ = &Add<model::Pod>({.upsert =
-                                [this](std::shared_ptr<const model::Pod> pod) {
-                                  const bool pending = pod->spec.node_name.empty() &&
-                                                       !pod->metadata.deletion_timestamp &&
-                                                       !pod->metadata.unreadable;
-                                  world_.UpsertPod(pod);
-                                  if (pending && on_pending) on_pending(*pod);
-                                },
+  nodes_ = &Add<model::Node>({.upsert =
+                                  [this](std::shared_ptr<const model::Node> node) {
+                                    const bool news =
+                                        IsNews(world_.FindNode(node->metadata.name).get(), *node);
+                                    world_.UpsertNode(std::move(node));
+                                    if (news && on_nodes) on_nodes();
+                                  },
+                              .remove =
+                                  [this](std::string_view, std::string_view name) {
+                                    world_.DeleteNode(name);
+                                    if (on_nodes) on_nodes();
+                                  }},
+                             {.optional = false});
+  pods_ = &Add<model::Pod>({.upsert = [this](auto pod) { PutPod(std::move(pod)); },
                             .remove =
                                 [this](std::string_view ns, std::string_view name) {
                                   world_.DeletePod(ns, name);
@@ -96,6 +87,45 @@ ClusterFeed::ClusterFeed(FeedOptions options, cluster::World& world, Client& cli
         {.path = "/api/v1/namespaces/" + options_.config_map_namespace + "/configmaps",
          .field_selector = "metadata.name=" + options_.config_map_name});
   }
+}
+
+void ClusterFeed::PutPod(std::shared_ptr<const model::Pod> pod) {
+  const bool pending =
+      pod->spec.node_name.empty() && !pod->metadata.deletion_timestamp && !pod->metadata.unreadable;
+  const bool news = IsNews(*pod);
+  world_.UpsertPod(pod);
+  if (pending && on_pending) on_pending(*pod);
+  if (news && on_nodes) on_nodes();
+}
+
+bool ClusterFeed::SayTheSame(const model::Labels& before, const model::Labels& now) const {
+  if (!options_.telling_annotations || before == now) return true;
+  const auto all_in = [this](const model::Labels& of, const model::Labels& other) {
+    return std::ranges::all_of(of, [&](const auto& annotation) {
+      const auto tells = [&](const std::string& prefix) {
+        return annotation.first.starts_with(prefix);
+      };
+      if (std::ranges::none_of(*options_.telling_annotations, tells)) return true;
+      const auto same = other.find(annotation.first);
+      return same != other.end() && same->second == annotation.second;
+    });
+  };
+  return all_in(before, now) && all_in(now, before);
+}
+
+bool ClusterFeed::IsNews(const model::Node* before, const model::Node& now) const {
+  return before == nullptr || ReadyOf(*before) != ReadyOf(now) || before->spec != now.spec ||
+         before->status.allocatable != now.status.allocatable ||
+         (options_.telling_annotations && before->metadata.labels != now.metadata.labels) ||
+         !SayTheSame(before->metadata.annotations, now.metadata.annotations);
+}
+
+// Of a pod that stays where it is; one that comes or goes is told of otherwise. The first list is
+// long, and nobody has been told anything yet.
+bool ClusterFeed::IsNews(const model::Pod& now) const {
+  if (!options_.telling_annotations || now.spec.node_name.empty() || !pods_->synced()) return false;
+  const cluster::PodPtr before = world_.FindPod(now.metadata.namespace_, now.metadata.name);
+  return before != nullptr && !SayTheSame(before->metadata.annotations, now.metadata.annotations);
 }
 
 bool ClusterFeed::CanReadTheRequired() const {

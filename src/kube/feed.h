@@ -30,6 +30,10 @@ struct FeedOptions {
   std::string config_map_namespace;
   std::string config_map_name;
   bool stream_first = true;
+  // Prefixes of annotations with which a node, or a pod on one, says whether it may go: a change of
+  // one of them, or of a node's labels, is news. No others are: some change every few seconds.
+  // Unset: no annotation and no label is.
+  std::optional<std::vector<std::string>> telling_annotations = std::nullopt;
   // How soon a kind that the server does not know is looked for again; unset: as reflectors do.
   std::optional<BackoffOptions> absent_backoff = std::nullopt;
 };
@@ -53,6 +57,9 @@ struct KindOptions {
   bool optional = true;   // counts as empty where it cannot be seen or is not installed
   std::string path = {};  // instead of the kind's own: one namespace only
   std::string field_selector = {};
+  // What it is called in the log and in metrics; "": as the API calls it. Of two that are read of
+  // one kind one needs a name.
+  std::string name = {};
 };
 
 class ClusterFeed {
@@ -133,7 +140,8 @@ class ClusterFeed {
 
   // A pod without a node was marked unschedulable, or is new. Decision thread.
   std::function<void(const model::Pod& pod)> on_pending;
-  // A node came, went or changed its readiness.
+  // A node came, went or changed its readiness; or it or a pod on a node says something else about
+  // whether it may go (telling_annotations).
   std::function<void()> on_nodes;
   // A pod went, or has ended.
   std::function<void()> on_pod_gone;
@@ -148,6 +156,10 @@ class ClusterFeed {
         .remove = [&store](std::string_view ns, std::string_view name) { store.Erase(ns, name); }};
   }
   bool CanReadTheRequired() const;
+  bool SayTheSame(const model::Labels& before, const model::Labels& now) const;
+  bool IsNews(const model::Node* before, const model::Node& now) const;
+  bool IsNews(const model::Pod& now) const;
+  void PutPod(std::shared_ptr<const model::Pod> pod);
   Reflector& AddErased(KindCodec codec, Reflector::Upsert upsert, Reflector::Remove remove,
                        Reflector::Changed changed, KindOptions options);
 

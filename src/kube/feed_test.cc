@@ -218,6 +218,86 @@ TEST(FeedTest, AKindThatWireKnowsNeedsNoCodec) {
   EXPECT_EQ(classes.Find("", "high")->value, 1000);
 }
 
+// A cluster with a node and a pod on it, of which only some annotations are news. Each has one that
+// is another in every version, as a heartbeat.
+struct TellingRig : TestRig {
+  explicit TellingRig(std::optional<std::vector<std::string>> telling)
+      : feed({.telling_annotations = std::move(telling)}, world, *client, log) {
+    feed.on_nodes = [this] { ++told; };
+    PutNode();
+    PutPod();
+    feed.Start();
+    const auto& nodes_and_pods = feed.reflectors();  // first; the server knows no other kinds
+    EXPECT_TRUE(Until([&] { return nodes_and_pods[0]->synced() && nodes_and_pods[1]->synced(); }));
+    Told();
+  }
+  void PutNode() {
+    node_annotations["alpha/heartbeat"] = std::to_string(++beat);
+    server.Put("/api/v1/nodes", "Node", "n",
+               {{"metadata", {{"annotations", node_annotations}, {"labels", node_labels}}}});
+  }
+  void PutPod() {
+    pod_annotations["alpha/heartbeat"] = std::to_string(++beat);
+    server.Put("/api/v1/pods", "Pod", "p",
+               {{"metadata", {{"annotations", pod_annotations}}}, {"spec", {{"nodeName", "n"}}}},
+               "default");
+  }
+  // How often that was news, once both have been seen as they are.
+  int Told() {
+    EXPECT_TRUE(Until([this] {
+      const auto node = world.FindNode("n");
+      const auto pod = world.FindPod("default", "p");
+      return node != nullptr && pod != nullptr &&
+             node_annotations["alpha/heartbeat"] ==
+                 *node->metadata.annotations.Find("alpha/heartbeat") &&
+             pod_annotations["alpha/heartbeat"] ==
+                 *pod->metadata.annotations.Find("alpha/heartbeat");
+    }));
+    return std::exchange(told, 0);
+  }
+  Json node_annotations = Json::object();
+  Json node_labels = {{"zone", "a"}};
+  Json pod_annotations = Json::object();
+  cluster::World world;
+  int beat = 0;
+  int told = 0;
+  ClusterFeed feed;
+};
+
+TEST(FeedTest, WhatANodeOrAPodSaysAboutLeavingIsNewsAndOtherAnnotationsAreNot) {
+  TellingRig rig(std::vector<std::string>{"scaler/"});
+  rig.PutNode();
+  rig.PutPod();
+  EXPECT_EQ(rig.Told(), 0);
+  rig.node_annotations["scaler/disabled"] = "true";
+  rig.PutNode();
+  EXPECT_EQ(rig.Told(), 1);
+  rig.node_annotations.erase("scaler/disabled");
+  rig.PutNode();
+  EXPECT_EQ(rig.Told(), 1) << "taken off";
+  rig.node_labels["zone"] = "b";
+  rig.PutNode();
+  EXPECT_EQ(rig.Told(), 1);
+  rig.pod_annotations["scaler/safe"] = "false";
+  rig.PutPod();
+  EXPECT_EQ(rig.Told(), 1);
+  rig.pod_annotations["scaler/safe"] = "true";
+  rig.PutPod();
+  EXPECT_EQ(rig.Told(), 1);
+  rig.PutPod();
+  EXPECT_EQ(rig.Told(), 0);
+}
+
+TEST(FeedTest, WhereNobodyHasSaidWhichAnnotationsTellNoneDoes) {
+  TellingRig rig(std::nullopt);
+  rig.node_annotations["scaler/disabled"] = "true";
+  rig.node_labels["zone"] = "b";
+  rig.PutNode();
+  rig.pod_annotations["scaler/safe"] = "false";
+  rig.PutPod();
+  EXPECT_EQ(rig.Told(), 0);
+}
+
 TEST(FeedTest, JsonIsKeptAsItCame) {
   FeedRig rig;
   rig.PutPool("spot", {{"weight", 7}});

@@ -55,6 +55,9 @@ Delta DeltaOf(model::WatchType type, T&& object) {
   if (object.metadata.unreadable) [[unlikely]] {
     delta.unreadable = object.metadata.unreadable;
     MakeCautious(object);
+  } else if (auto why = WhyNotUnderstood(object)) {
+    object.metadata.unreadable = *std::move(why);
+    delta.unreadable = object.metadata.unreadable;
   }
   delta.namespace_ = object.metadata.namespace_;
   delta.name = object.metadata.name;

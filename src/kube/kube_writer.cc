@@ -16,6 +16,10 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr Duration kConflictFor = std::chrono::seconds(5);
 constexpr Duration kConflictWait = std::chrono::milliseconds(100);
 constexpr Duration kWriteTimeout = std::chrono::seconds(10);
+// When many nodes are to go each is asked about: the server looks through all pods for one of them,
+// and everything else that it is asked waits with us.
+constexpr size_t kAskedAtOnce = 10;
+constexpr Duration kWaitToAsk = std::chrono::seconds(30);
 
 std::string PodPath(const cluster::PodName& pod) {
   return "/api/v1/namespaces/" + net::PercentEncode(pod.namespace_) + "/pods/" +
@@ -41,7 +45,10 @@ Request EvictionRequest(const cluster::PodName& pod, int64_t grace_period_second
 }
 
 KubeWriter::KubeWriter(Client& client, EventSender& events, Fence fence)
-    : client_(client), events_(events), fence_(std::move(fence)) {
+    : client_(client),
+      events_(events),
+      fence_(std::move(fence)),
+      asks_pods_(client.executor(), kAskedAtOnce) {
   events_.guard = fence_.may_write;
 }
 
@@ -118,7 +125,10 @@ Task<Result<std::vector<cluster::LivePod>>> KubeWriter::PodsOn(std::string node)
   request.query.emplace_back(
       "fieldSelector", "spec.nodeName=" + node + ",status.phase!=Succeeded,status.phase!=Failed");
   request.accept = std::string(kProtobuf) + "," + std::string(kJson);
-  request.limited = false;  // a few before a removal: they are not to wait behind events
+  request.limited = false;  // before a removal: they are not to wait behind events
+  const auto permit =
+      co_await asks_pods_.Take(Deadline::In(client_.executor().clock(), kWaitToAsk));
+  if (!permit) co_return DeadlineExceeded("too many other nodes are asked about first");
   const Deadline deadline = Deadline::In(client_.executor().clock(), kWriteTimeout);
   CO_TRY(const Answer answer, co_await client_.Get(std::move(request), deadline));
   std::vector<cluster::LivePod> pods;

@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/permits.h"
 #include "cluster/writer.h"
 #include "kube/client.h"
 #include "kube/events.h"
@@ -76,6 +77,7 @@ class KubeWriter final : public cluster::Writer {
   Client& client_;
   EventSender& events_;
   Fence fence_;
+  Permits asks_pods_;
   size_t under_way_ = 0;
   // Of the ConfigMap that was written last: events about it point to it.
   std::string map_name_;

@@ -185,6 +185,30 @@ TEST(KubeWriterTest, TheStatusMapIsMadeAndThenKept) {
   EXPECT_EQ(map["metadata"]["annotations"]["at"], "now");
 }
 
+TEST(KubeWriterTest, OfManyNodesAFewAreAskedForTheirPodsAtOnce) {
+  WriterRig rig;
+  rig.server.Put(kNodes, "Node", "n");
+  rig.server.Put("/api/v1/pods", "Pod", "p", {{"spec", {{"nodeName", "n7"}}}}, "ns");
+  rig.server.HoldAnswers("/pods", "GET");
+  int answered = 0;
+  size_t pods = 0;
+  const auto ask = [&](std::string node) -> Task<void> {
+    const auto found = co_await rig.writer.PodsOn(std::move(node));
+    EXPECT_TRUE(found.ok()) << found.status();
+    ++answered;
+    pods += found.ok() ? found->size() : 0;
+  };
+  for (int i = 0; i < 25; ++i) rig.executor.Spawn(ask("n" + std::to_string(i)));
+  ASSERT_TRUE(rig.Until([&] { return rig.server.held() == 10; }));
+  EXPECT_TRUE(rig.executor.BlockOn(rig.writer.NodeNow("n")).ok()) << "others are not kept waiting";
+  EXPECT_EQ(rig.server.Count("GET", "/api/v1/pods"), 10u);
+  EXPECT_EQ(answered, 0);
+  rig.server.LetGo();
+  ASSERT_TRUE(rig.Until([&] { return answered == 25; }));
+  EXPECT_EQ(rig.server.Count("GET", "/api/v1/pods"), 25u);
+  EXPECT_EQ(pods, 1u);
+}
+
 cluster::Event Told(const std::string& reason, const std::string& text, const char* kind = "Pod") {
   return {kind, "ns", "p", "u", "Normal", reason, text};
 }
@@ -230,18 +254,41 @@ TEST(EventsTest, AreWrittenAndThenPatched) {
   EXPECT_EQ(Json::parse(seen[1].body)["count"], 2);
 }
 
-TEST(EventsTest, TheSameOfManyPodsIsOneEventForEach) {
-  WriterRig rig;
-  EventSender all{*rig.client, rig.log, RateLimit(rig.executor, 0, 1), false};
-  rig.executor.Spawn(all.Run());
+std::vector<cluster::LivePod> ManyPods(int count) {
   std::vector<cluster::LivePod> pods;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < count; ++i) {
     model::Pod pod;
     pod.metadata.namespace_ = "ns";
     pod.metadata.name = "p" + std::to_string(i);
     pod.metadata.uid = "u" + std::to_string(i);
     pods.push_back(std::make_shared<const model::Pod>(std::move(pod)));
   }
+  return pods;
+}
+
+// Who decided for a thousand pods has said so in a line of its own.
+TEST(EventsTest, OfManyPodsAreSaidOneByOneToWhoWantsToDebugOnly) {
+  for (const LogLevel lowest : {LogLevel::kInfo, LogLevel::kDebug}) {
+    WriterRig rig;
+    std::vector<std::string> lines;
+    const Log heard(
+        rig.clock, [&](std::string_view line) { lines.emplace_back(line); }, LogFormat::kJson,
+        lowest);
+    EventSender all{*rig.client, heard, RateLimit(rig.executor, 0, 1), false};
+    rig.executor.Spawn(all.Run());
+    heard.Info("scaled up", {{"pods", 20}});
+    all.EmitAboutPods(ManyPods(20), {.type = "Normal", .reason = "TriggeredScaleUp", .text = "x"});
+    rig.executor.BlockOn(all.Flush(Deadline::In(rig.clock, std::chrono::seconds(20))));
+    EXPECT_EQ(rig.server.Count("POST", "/namespaces/ns/events"), 20u);
+    EXPECT_EQ(lines.size(), lowest == LogLevel::kInfo ? 1u : 21u);
+  }
+}
+
+TEST(EventsTest, TheSameOfManyPodsIsOneEventForEach) {
+  WriterRig rig;
+  EventSender all{*rig.client, rig.log, RateLimit(rig.executor, 0, 1), false};
+  rig.executor.Spawn(all.Run());
+  const std::vector<cluster::LivePod> pods = ManyPods(3);
   all.Emit(Told("A", "first"));
   all.EmitAboutPods(pods, {.type = "Normal", .reason = "B", .text = "x"});
   all.EmitAboutPods(pods, {.type = "Normal", .reason = "B", .text = "x"});  // said already

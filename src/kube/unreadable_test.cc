@@ -7,10 +7,7 @@
 
 #include "kube/feed.h"
 #include "kube/test_rig.h"
-#include "model/batch.h"
-#include "model/node_claim.h"
-#include "model/node_class.h"
-#include "model/node_pool.h"
+#include "model/added_kinds.h"
 
 namespace coppice::kube {
 namespace {
@@ -24,11 +21,18 @@ using FeedKinds =
                     model::PersistentVolume, model::StorageClass, model::CsiNode, model::CsiDriver,
                     model::CsiStorageCapacity, model::VolumeAttachment, model::ConfigMap>;
 
-// Those that engines add to the feed (seats/engine_seat.h).
+// Those that engines add to the feed.
+template <class... A, class... B, class... C>
+constexpr auto Together(model::KindList<A...>, model::KindList<B...>, model::KindList<C...>) {
+  return model::KindList<A..., B..., C...>();
+}
 using AddedKinds =
-    model::KindList<model::NodePool, model::NodeClaim, model::NodeClass, model::KwokNodeClass,
-                    model::PodGroup, model::Queue, model::PriorityClass, model::ResourceQuota>;
-constexpr size_t kKinds = 18 + 8;
+    decltype(Together(model::PoolKinds(), model::ProviderKinds(), model::BatchKinds()));
+template <class... T>
+constexpr size_t SizeOf(model::KindList<T...>) {
+  return sizeof...(T);
+}
+constexpr size_t kKinds = SizeOf(FeedKinds()) + SizeOf(AddedKinds());
 
 // Of a custom resource an API server has JSON only.
 template <class T>
@@ -282,6 +286,23 @@ TEST(UnreadableTest, ANodeThatCannotBeReadOffersNothing) {
   const auto& node = *std::static_pointer_cast<const model::Node>(page.items[0].object);
   EXPECT_TRUE(node.status.allocatable.empty());
   EXPECT_EQ(node.status.capacity.size(), 1u);
+}
+
+// What is made of it is up to who decides: its fields are as they were sent.
+TEST(UnreadableTest, ABudgetWithAMalformedSelectorIsSaidToBeUnreadable) {
+  const auto page = test::MustValue(ReadPage<model::PodDisruptionBudget>(
+      R"({"kind":"PodDisruptionBudgetList","apiVersion":"policy/v1","metadata":{},"items":[)"
+      R"({"metadata":{"name":"odd"},"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"Like"}]}}},)"
+      R"({"metadata":{"name":"good"},"spec":{"selector":{"matchLabels":{"app":"web"}}}}]})"));
+  ASSERT_EQ(page.items.size(), 2u);
+  ASSERT_TRUE(page.items[0].unreadable);
+  EXPECT_EQ(page.items[0].unreadable->reason, "selector");
+  EXPECT_THAT(page.items[0].unreadable->what, testing::StartsWith("spec.selector: "));
+  const auto& odd =
+      *std::static_pointer_cast<const model::PodDisruptionBudget>(page.items[0].object);
+  EXPECT_TRUE(odd.metadata.unreadable);
+  EXPECT_EQ(odd.spec.selector->match_expressions.size(), 1u);
+  EXPECT_FALSE(page.items[1].unreadable);
 }
 
 }  // namespace

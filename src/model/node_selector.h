@@ -74,7 +74,6 @@ class RequiredNodeAffinity {
       : RequiredNodeAffinity(pod.spec.node_selector, pod.spec.affinity) {}
   RequiredNodeAffinity(const Labels& node_selector, const Rare<Affinity>& affinity);
 
-  bool demands_nothing() const { return !labels_ && !selector_; }
   bool looks_at_names() const { return selector_ && selector_->looks_at_names(); }
   // An error of kube-scheduler counts as no here, as in its own filter.
   bool Matches(const Labels& labels, std::string_view node_name) const;

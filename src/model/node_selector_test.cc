@@ -64,7 +64,6 @@ TEST(NodeSelectorTest, NodeWithoutNamePassesEveryFieldCondition) {
 
 TEST(RequiredNodeAffinityTest, WantsSelectorAndAffinityBoth) {
   Pod pod;
-  EXPECT_TRUE(RequiredNodeAffinity(pod).demands_nothing());
   EXPECT_TRUE(RequiredNodeAffinity(pod).Matches({}, "n"));
   pod.spec.node_selector = {{"zone", "a"}};
   EXPECT_TRUE(RequiredNodeAffinity(pod).Matches(kLabels, "n"));

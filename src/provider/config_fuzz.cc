@@ -16,10 +16,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (path.size() % 2 == 0) return NotFound("no such file");
     return std::string("content");
   };
+  cloud::CloudRegistry clouds("cloud");
+  clouds.Add("cloudscale",
+             {[](const cloud::CloudContext&) -> Result<std::unique_ptr<cloud::Cloud>> {
+                return Unimplemented("nobody opens it here");
+              },
+              {"image", "extra.project"}});
   yaml::Problems problems;
   const auto config =
       provider::ParseProviderConfig(std::string_view(reinterpret_cast<const char*>(data), size),
-                                    "dir/config.yaml", getenv, read, problems);
+                                    "dir/config.yaml", {clouds, getenv}, read, problems);
   for (const auto& problem : problems.all())
     CHECK(problem.place.line > 0 && !problem.ToString().empty());
   if (!config.ok()) return 0;

@@ -7,16 +7,12 @@
 
 namespace coppice::provider {
 
-ConfigWatch::ConfigWatch(std::string path, GetEnv getenv, const Log& log, Groups groups)
-    : path_(std::move(path)),
-      getenv_(std::move(getenv)),
-      log_(log),
-      groups_(groups),
-      files_({path_}) {}
+ConfigWatch::ConfigWatch(std::string path, ConfigRules rules, const Log& log)
+    : path_(std::move(path)), rules_(std::move(rules)), log_(log), files_({path_}) {}
 
 Result<ProviderConfig> ConfigWatch::Load() {
   yaml::Problems problems;
-  auto config = LoadProviderConfig(path_, getenv_, problems, groups_);
+  auto config = LoadProviderConfig(path_, rules_, problems);
   for (const yaml::Problem& problem : problems.all()) {
     if (problem.severity == yaml::Severity::kWarning) log_.Warning(problem.ToString());
   }

@@ -14,7 +14,7 @@ namespace coppice::provider {
 
 class ConfigWatch {
  public:
-  ConfigWatch(std::string path, GetEnv getenv, const Log& log, Groups groups = Groups::kRequired);
+  ConfigWatch(std::string path, ConfigRules rules, const Log& log);
 
   // With the warnings logged.
   Result<ProviderConfig> LoadFirst();
@@ -27,9 +27,8 @@ class ConfigWatch {
   Result<ProviderConfig> Load();
 
   const std::string path_;
-  const GetEnv getenv_;
+  const ConfigRules rules_;
   const Log& log_;
-  const Groups groups_;
   std::vector<std::string> files_;
   std::string seen_;
 };

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "cloud/cloud_node_groups.h"
 #include "cloud/group_limits.h"
+#include "cloud/node_groups_wrapper.h"
 #include "provider/config_watch.h"
 
 namespace coppice::provider {
@@ -17,15 +18,14 @@ constexpr size_t kDrivenCalls = 10;
 constexpr size_t kDrivenOrders = 100'000;
 constexpr Duration kCheckTimeout = std::chrono::seconds(30);
 
-class DrivenCloud final : public cloud::NodeGroups {
+class DrivenCloud final : public cloud::NodeGroupsWrapper {
  public:
   DrivenCloud(DrivenCloudOptions options, const OpenCloudContext& context)
       : options_(std::move(options)),
         clock_(context.clock),
         log_(context.log),
-        watch_(
-            options_.config_path, [](const char* name) { return std::getenv(name); }, context.log) {
-  }
+        watch_(options_.config_path,
+               {context.clouds, [](const char* name) { return std::getenv(name); }}, context.log) {}
 
   Status Open(const OpenCloudContext& context) {
     config_ = TRY(watch_.LoadFirst());
@@ -52,6 +52,7 @@ class DrivenCloud final : public cloud::NodeGroups {
          .max_parallel = kDrivenCalls,
          .answer_increase_after = config_.answer_increase_after.value_or(Duration::zero())},
         config_.groups));
+    StandBefore(*groups_);
     return Status::Ok();
   }
 
@@ -64,56 +65,9 @@ class DrivenCloud final : public cloud::NodeGroups {
     }
   }
 
-  uint64_t Version() const override { return groups_->Version(); }
-  std::vector<cloud::GroupInfo> Groups() override { return groups_->Groups(); }
-  Result<std::optional<std::string>> GroupOf(const cloud::NodeRef& node) override {
-    return groups_->GroupOf(node);
-  }
-  Result<bool> HasInstance(const cloud::NodeRef& node) override {
-    return groups_->HasInstance(node);
-  }
-  Result<int> TargetSize(std::string_view group) override { return groups_->TargetSize(group); }
-  Result<std::vector<cloud::Instance>> Instances(std::string_view group) override {
-    return groups_->Instances(group);
-  }
-  Result<std::shared_ptr<const model::Node>> Template(std::string_view group) override {
-    return groups_->Template(group);
-  }
-  Result<std::optional<cloud::ScalingOptions>> Options(
-      std::string_view group, const cloud::ScalingOptions& defaults) override {
-    return groups_->Options(group, defaults);
-  }
-  Status Increase(std::string_view group, int delta, Deadline deadline) override {
-    return groups_->Increase(group, delta, deadline);
-  }
-  Status IncreaseAtomically(std::string_view group, int delta, Deadline deadline) override {
-    return groups_->IncreaseAtomically(group, delta, deadline);
-  }
-  Status Delete(std::string_view group, const std::vector<cloud::NodeRef>& nodes,
-                Deadline deadline) override {
-    return groups_->Delete(group, nodes, deadline);
-  }
-  Status DecreaseTarget(std::string_view group, int delta, Deadline deadline) override {
-    return groups_->DecreaseTarget(group, delta, deadline);
-  }
-  void TellNodes(const cloud::EachNode& nodes) override { groups_->TellNodes(nodes); }
   Status Refresh(Deadline deadline) override {
     ReadConfigAgain();
     return groups_->Refresh(deadline);
-  }
-  Status Cleanup() override { return groups_->Cleanup(); }
-  std::string GpuLabel() override { return groups_->GpuLabel(); }
-  std::vector<std::string> GpuTypes() override { return groups_->GpuTypes(); }
-  void LearnPrices(const cloud::PriceQuestions& questions, Deadline deadline) override {
-    groups_->LearnPrices(questions, deadline);
-  }
-  Result<double> NodePrice(const cloud::NodeRef& node,
-                           const std::map<std::string, std::string>& labels, TimePoint start,
-                           TimePoint end) override {
-    return groups_->NodePrice(node, labels, start, end);
-  }
-  Result<double> PodPrice(const model::Pod& pod, TimePoint start, TimePoint end) override {
-    return groups_->PodPrice(pod, start, end);
   }
 
  private:

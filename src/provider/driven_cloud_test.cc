@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "base/fake_clock.h"
 #include "base/rng.h"
 #include "cloud/fake_cloud.h"
@@ -70,5 +72,24 @@ struct DrivenUnderTest {
   int CallsOut() { return owned.counted.calls(); }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Driven, NodeGroupsSuite, DrivenUnderTest);
+
+// A second order of a group need not wait for the first, as with the same cloud behind gRPC.
+TEST(DrivenCloudTest, TwoOrdersOfOneGroupOverlap) {
+  DrivenUnderTest under_test;
+  cloud::NodeGroups& groups = under_test.groups();
+  EXPECT_TRUE(groups.OrdersMayOverlap("first"));
+  ASSERT_TRUE(groups.Refresh(Deadline::Never()).ok());
+  bool again = false;
+  under_test.owned.fake.on_create = [&](const cloud::MachineSpec&) {
+    if (!std::exchange(again, true)) {
+      EXPECT_TRUE(groups.Increase("first", 2, Deadline::Never()).ok()) << "while one is under way";
+      EXPECT_EQ(MUST(groups.TargetSize("first")), 3);
+    }
+    return cloud::FakeAnswer{};
+  };
+  EXPECT_TRUE(groups.Increase("first", 1, Deadline::Never()).ok());
+  EXPECT_TRUE(again);
+  EXPECT_EQ(MUST(groups.TargetSize("first")), 3);
+}
 
 }  // namespace coppice::conformance

@@ -84,8 +84,10 @@ Status Provider::State::Check(const std::vector<cloud::GroupConfig>& groups_to_c
 
 Status Provider::State::Open() {
   watch = std::make_unique<ConfigWatch>(
-      options.config_path, [](const char* name) { return std::getenv(name); }, context.log,
-      options.serve == Serve::kCloud ? Groups::kOptional : Groups::kRequired);
+      options.config_path,
+      ConfigRules{context.clouds, [](const char* name) { return std::getenv(name); },
+                  options.serve == Serve::kCloud ? Groups::kOptional : Groups::kRequired},
+      context.log);
   config = TRY(watch->LoadFirst());
   if (config.tls) {
     certificates = TRY(grpc::CertificateStore::Open({.cert_file = config.tls->cert_file,

@@ -59,13 +59,9 @@ std::pair<std::string_view, size_t> NameAt(std::string_view text) {
 // Reads the top level and hands each group on.
 class Reader {
  public:
-  Reader(std::string path, const GetEnv& getenv, const ReadFile& read_file,
-         yaml::Problems& problems, Groups groups)
-      : path_(std::move(path)),
-        getenv_(getenv),
-        read_file_(read_file),
-        problems_(problems),
-        groups_(groups) {}
+  Reader(std::string path, const ConfigRules& rules, const ReadFile& read_file,
+         yaml::Problems& problems)
+      : path_(std::move(path)), rules_(rules), read_file_(read_file), problems_(problems) {}
 
   ProviderConfig Read(const yaml::Node& root) {
     config_.files.push_back(path_);
@@ -99,7 +95,7 @@ class Reader {
     std::string text;
     if (!map.Read(key, text)) return false;
     std::vector<std::string> missing;
-    out = ExpandEnv(text, getenv_, missing);
+    out = ExpandEnv(text, rules_.getenv, missing);
     for (const std::string& name : missing) {
       map.Complain(
           key, fmt::format("the environment has no variable '{}', so it reads as nothing", name),
@@ -138,11 +134,17 @@ class Reader {
       cloud.Complain("kind", "must name a cloud, such as cloudscale or simulated");
   }
 
+  // That there is no such cloud is said by whoever opens it.
+  std::vector<std::string> RequiredKeys() const {
+    const auto factory = rules_.clouds.Find(config_.cloud_kind);
+    return factory.ok() ? factory->required_group_keys() : std::vector<std::string>();
+  }
+
   void ReadGroups(yaml::MapReader& map) {
     std::map<std::string, std::string> lines;  // name to where it is
     const GroupContext context{
         .cluster_tag = config_.cluster_tag,
-        .cloud_kind = config_.cloud_kind,
+        .required = RequiredKeys(),
         .user_data = [this](const std::string& text) { return UserData(text); }};
     map.EachItem("nodeGroups", [&](const yaml::Node& item) {
       cloud::GroupConfig group = ReadGroup(item, context, problems_);
@@ -157,7 +159,7 @@ class Reader {
       config_.groups.push_back(std::move(group));
     });
     const yaml::Node::Kind kind = map.Get("nodeGroups").kind();
-    if (groups_ == Groups::kRequired && config_.groups.empty() &&
+    if (rules_.groups == Groups::kRequired && config_.groups.empty() &&
         kind != yaml::Node::Kind::kScalar && kind != yaml::Node::Kind::kMap) {
       map.Complain("nodeGroups", "at least one node group is required");
     }
@@ -179,18 +181,17 @@ class Reader {
   }
 
   const std::string path_;
-  const GetEnv& getenv_;
+  const ConfigRules& rules_;
   const ReadFile& read_file_;
   yaml::Problems& problems_;
-  const Groups groups_;
   ProviderConfig config_;
   std::map<std::string, std::string> user_data_files_;  // two hundred groups often share one
 };
 
 Result<ProviderConfig> FromRoot(const yaml::Node& root, const std::string& path,
-                                const GetEnv& getenv, const ReadFile& read_file,
-                                yaml::Problems& problems, Groups groups) {
-  ProviderConfig config = Reader(path, getenv, read_file, problems, groups).Read(root);
+                                const ConfigRules& rules, const ReadFile& read_file,
+                                yaml::Problems& problems) {
+  ProviderConfig config = Reader(path, rules, read_file, problems).Read(root);
   if (problems.has_errors()) return problems.ToStatus();
   return config;
 }
@@ -221,17 +222,17 @@ std::string ExpandEnv(std::string_view text, const GetEnv& getenv,
   return out;
 }
 
-Result<ProviderConfig> LoadProviderConfig(const std::string& path, const GetEnv& getenv,
-                                          yaml::Problems& problems, Groups groups) {
+Result<ProviderConfig> LoadProviderConfig(const std::string& path, const ConfigRules& rules,
+                                          yaml::Problems& problems) {
   const yaml::Node root = TRY(yaml::ParseFile(path));
-  return FromRoot(root, path, getenv, ReadUserDataFile, problems, groups);
+  return FromRoot(root, path, rules, ReadUserDataFile, problems);
 }
 
 Result<ProviderConfig> ParseProviderConfig(std::string_view text, const std::string& path,
-                                           const GetEnv& getenv, const ReadFile& read_file,
-                                           yaml::Problems& problems, Groups groups) {
+                                           const ConfigRules& rules, const ReadFile& read_file,
+                                           yaml::Problems& problems) {
   const yaml::Node root = TRY(yaml::Parse(text, path));
-  return FromRoot(root, path, getenv, read_file, problems, groups);
+  return FromRoot(root, path, rules, read_file, problems);
 }
 
 }  // namespace coppice::provider

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/yaml.h"
+#include "cloud/cloud.h"
 #include "cloud/group_config.h"
 
 namespace coppice::provider {
@@ -51,17 +52,23 @@ using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 // Whether a file without groups is of any use: it is to who buys by the shape (node pools).
 enum class Groups { kRequired, kOptional };
 
+// What a file is held against. `clouds` say what their groups need (CloudFactory); who opens no
+// cloud hands in none, and nothing of the kind is required.
+struct ConfigRules {
+  const cloud::CloudRegistry& clouds;
+  GetEnv getenv;
+  Groups groups = Groups::kRequired;
+};
+
 // The configuration, with warnings in `problems`; or an error: the file cannot be read, is not
 // YAML, or InvalidArgument with all complaints, one per line, which are in `problems` too.
-Result<ProviderConfig> LoadProviderConfig(const std::string& path, const GetEnv& getenv,
-                                          yaml::Problems& problems,
-                                          Groups groups = Groups::kRequired);
+Result<ProviderConfig> LoadProviderConfig(const std::string& path, const ConfigRules& rules,
+                                          yaml::Problems& problems);
 
 // The same on a text; `path` is for complaints and for what is relative to it.
 Result<ProviderConfig> ParseProviderConfig(std::string_view text, const std::string& path,
-                                           const GetEnv& getenv, const ReadFile& read_file,
-                                           yaml::Problems& problems,
-                                           Groups groups = Groups::kRequired);
+                                           const ConfigRules& rules, const ReadFile& read_file,
+                                           yaml::Problems& problems);
 
 // $NAME and ${NAME} as Go's os.ExpandEnv replaces them. Names that are not set become "" and are
 // added to `missing`.

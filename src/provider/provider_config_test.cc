@@ -26,6 +26,19 @@ constexpr char kGroup[] = R"(nodeGroups:
     volumeSizeGB: 50
 )";
 
+// Clouds whose groups need more than a name and a flavor: as cloudscale's do, and one of somebody
+// else's. Nobody makes them here.
+cloud::CloudRegistry CloudsWithRequirements() {
+  const auto make = [](const cloud::CloudContext&) -> Result<std::unique_ptr<cloud::Cloud>> {
+    return Unimplemented("reading a file opens no cloud");
+  };
+  cloud::CloudRegistry clouds("cloud");
+  clouds.Add("cloudscale", {make, {"image", "zone", "volumeSizeGB"}});
+  clouds.Add("acme", {make, {"zone", "sshKeys", "extra.project"}});
+  clouds.Add("simulated", make);
+  return clouds;
+}
+
 class ProviderConfigTest : public testing::Test {
  protected:
   Result<ProviderConfig> Parse(const std::string& text) {
@@ -39,7 +52,8 @@ class ProviderConfigTest : public testing::Test {
       return it->second;
     };
     problems_ = {};
-    return ParseProviderConfig(text, "/etc/coppice/config.yaml", getenv, read, problems_);
+    return ParseProviderConfig(text, "/etc/coppice/config.yaml", {clouds_, getenv}, read,
+                               problems_);
   }
   std::vector<std::string> Complaints() {
     std::vector<std::string> all;
@@ -47,6 +61,7 @@ class ProviderConfigTest : public testing::Test {
     return all;
   }
 
+  const cloud::CloudRegistry clouds_ = CloudsWithRequirements();
   std::map<std::string, std::string> env_;
   std::map<std::string, std::string> files_;
   yaml::Problems problems_;
@@ -265,6 +280,33 @@ TEST_F(ProviderConfigTest, ASimulatedMachineNeedsNoImageZoneOrVolume) {
             "sim-4-2}]\n"));
 }
 
+TEST_F(ProviderConfigTest, ACloudOutOfTreeSaysItselfWhatItsGroupsNeed) {
+  const std::string start =
+      "clusterTag: a\ncloud: {kind: acme}\nnodeGroups:\n- {name: a, maxSize: 2, flavor: anvil";
+  EXPECT_OK(Parse(start + ", zone: desert, sshKeys: [ssh-ed25519 AAAA me], "
+                          "extra: {project: tnt, other: x}}\n"));
+  EXPECT_FALSE(Parse(start + ", image: debian}\n").ok());
+  EXPECT_THAT(
+      Complaints(),
+      ElementsAre(
+          "/etc/coppice/config.yaml:4:3: error: nodeGroups[0].zone: is required",
+          "/etc/coppice/config.yaml:4:3: error: nodeGroups[0].sshKeys: is required",
+          "/etc/coppice/config.yaml:4:3: error: nodeGroups[0].extra: 'project' is required"));
+  EXPECT_FALSE(Parse(start + ", zone: '', sshKeys: [], extra: {project: ''}}\n").ok());
+  EXPECT_THAT(Complaints(),
+              ElementsAre(HasSubstr("nodeGroups[0].zone: must not be empty"),
+                          HasSubstr("nodeGroups[0].extra: 'project' must not be empty")));
+  EXPECT_FALSE(Parse(start + ", zone: z, sshKeys: [], extra: project}\n").ok());
+  EXPECT_THAT(Complaints(), Contains(HasSubstr("extra: 'project' is required")));
+}
+
+// That there is no such cloud is said when it is opened: the file of another build is read here.
+TEST_F(ProviderConfigTest, OfACloudThatIsNotLinkedInNothingIsRequired) {
+  EXPECT_OK(
+      Parse("clusterTag: a\ncloud: {kind: away}\n"
+            "nodeGroups: [{name: a, maxSize: 2, flavor: f}]\n"));
+}
+
 TEST(LoadProviderConfigTest, ReadsUserDataBesideTheFile) {
   const std::string folder = testing::TempDir() + "provider-config-" + std::to_string(::getpid());
   std::filesystem::create_directories(folder);
@@ -273,9 +315,11 @@ TEST(LoadProviderConfigTest, ReadsUserDataBesideTheFile) {
   std::ofstream(folder + "/data.bin") << "two\nlines\n";
   yaml::Problems problems;
   const auto getenv = [](const char*) -> const char* { return nullptr; };
-  EXPECT_EQ(MUST(LoadProviderConfig(folder + "/config.yaml", getenv, problems)).groups[0].user_data,
+  const cloud::CloudRegistry clouds = CloudsWithRequirements();
+  const ConfigRules rules{clouds, getenv};
+  EXPECT_EQ(MUST(LoadProviderConfig(folder + "/config.yaml", rules, problems)).groups[0].user_data,
             "two\nlines\n");
-  EXPECT_FALSE(LoadProviderConfig(folder + "/none.yaml", getenv, problems).ok());
+  EXPECT_FALSE(LoadProviderConfig(folder + "/none.yaml", rules, problems).ok());
   std::filesystem::remove_all(folder);
 }
 

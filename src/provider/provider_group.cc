@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/strings.h"
 #include "model/label_names.h"
@@ -158,17 +159,32 @@ void ReadNetworks(yaml::MapReader& map, cloud::GroupConfig& group) {
   }
 }
 
+// What the cloud has asked for when it was registered. How a value has to look is for who reads it.
+void RequireKey(yaml::MapReader& map, const std::string& key) {
+  constexpr std::string_view kOwn = "extra.";
+  const bool own = key.starts_with(kOwn);
+  yaml::Node value = map.Get(own ? "extra" : key);
+  const std::string name = own ? key.substr(kOwn.size()) : key;
+  if (own) {
+    const auto entries = value.entries();
+    const auto found = std::ranges::find(entries, name, &std::pair<std::string, yaml::Node>::first);
+    value = found == entries.end() ? yaml::Node() : found->second;
+  }
+  const yaml::Node::Kind kind = value.kind();
+  const std::string who = own ? "'" + name + "' " : "";
+  if (kind == yaml::Node::Kind::kAbsent || kind == yaml::Node::Kind::kNull) {
+    map.Complain(own ? "extra" : key, who + "is required");
+  } else if (kind == yaml::Node::Kind::kScalar && value.scalar().empty()) {
+    map.Complain(own ? "extra" : key, who + "must not be empty");
+  }
+}
+
 void ReadMachine(yaml::MapReader& map, const GroupContext& context, cloud::GroupConfig& group) {
   RequireText(map, "flavor", group.flavor);
-  // A simulated machine boots from nothing.
-  const bool real = context.cloud_kind == "cloudscale";
-  const auto text = [&](const char* key, std::string& out) {
-    real ? RequireText(map, key, out) : static_cast<void>(map.Read(key, out));
-  };
-  text("image", group.image);
-  text("zone", group.zone);
-  const bool has_volume = real ? map.Require("volumeSizeGB", group.volume_size_gb)
-                               : map.Read("volumeSizeGB", group.volume_size_gb);
+  for (const std::string& key : context.required) RequireKey(map, key);
+  map.Read("image", group.image);
+  map.Read("zone", group.zone);
+  const bool has_volume = map.Read("volumeSizeGB", group.volume_size_gb);
   if (has_volume && group.volume_size_gb <= 0) map.Complain("volumeSizeGB", "must be more than 0");
   constexpr int64_t kLargestVolumeGb =
       1'000'000;  // beyond it the size in bytes would not be a sensible number

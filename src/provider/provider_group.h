@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "base/yaml.h"
@@ -13,7 +14,7 @@ namespace coppice::provider {
 
 struct GroupContext {
   std::string cluster_tag;
-  std::string cloud_kind;
+  std::vector<std::string> required;  // by this kind of cloud (CloudFactory)
   // userData as written to the bytes that it means.
   std::function<Result<std::string>(const std::string& text)> user_data;
 };

@@ -30,8 +30,9 @@ class TlsCheckTest : public testing::Test {
                              "\nclusterTag: a\ncloud: {kind: simulated}\n"
                              "nodeGroups: [{name: a, maxSize: 1, flavor: x}]\n";
     yaml::Problems read;
+    const cloud::CloudRegistry clouds("cloud");
     const auto config = MUST(ParseProviderConfig(
-        text, "config.yaml", [](const char*) -> const char* { return nullptr; },
+        text, "config.yaml", {clouds, [](const char*) -> const char* { return nullptr; }},
         [](const std::string& path) -> Result<std::string> { return NotFound(path); }, read));
     yaml::Problems problems;
     CheckTlsFiles(config, now_, problems);

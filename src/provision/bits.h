@@ -37,11 +37,6 @@ inline bool AnyBit(const Bits& bits) {
   }
   return false;
 }
-inline size_t CountBits(const Bits& bits) {
-  size_t count = 0;
-  for (const uint64_t word : bits) count += static_cast<size_t>(std::popcount(word));
-  return count;
-}
 inline void KeepOnly(Bits& bits, const Bits& these) {
   for (size_t i = 0; i < bits.size(); ++i) bits[i] &= these[i];
 }

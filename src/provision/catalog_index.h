@@ -37,7 +37,6 @@ class CatalogIndex {
   void Fitting(const DenseAmounts& requests, Bits& slots) const;
   // Types of which a slot is in there. `types` is overwritten.
   void TypesOf(const Bits& slots, Bits& types) const;
-  bool slots_are_types() const { return slots_are_types_; }
   size_t slots() const { return slot_types_.size(); }
 
   struct ReservedOffering {

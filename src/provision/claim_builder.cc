@@ -35,6 +35,25 @@ std::vector<std::string> CapacityTypesOf(const cloud::TypeList& types,
 
 }  // namespace
 
+model::NodeRequirements RequirementsOf(const model::NodePool& pool,
+                                       const model::LabelRules& rules) {
+  const model::NodeClaimTemplate& from = pool.spec.template_;
+  model::Labels labels = from.labels;
+  labels[model::kNodePoolLabel] = pool.metadata.name;
+  if (from.spec.node_class_ref)
+    labels[NodeClassLabel(*from.spec.node_class_ref)] = from.spec.node_class_ref->name;
+  auto requirements = model::NodeRequirements::From(from.spec.requirements, rules);
+  requirements.Add(model::NodeRequirements::FromLabels(labels, rules));
+  return requirements;
+}
+
+void SettleLabels(const model::NodeRequirements& requirements, model::Labels& labels) {
+  for (const model::NodeRequirement& requirement : requirements) {
+    if (!requirement.complement() && requirement.values().size() == 1)
+      labels[requirement.key()] = requirement.values()[0];
+  }
+}
+
 Pool PoolFrom(const model::NodePool& pool, std::shared_ptr<const cloud::InstanceTypes> types) {
   const model::NodeClaimTemplate& from = pool.spec.template_;
   Pool made{.name = pool.metadata.name,
@@ -66,7 +85,8 @@ model::NodeClaim ClaimFrom(const model::NodePool& pool, const PlannedClaim& plan
   model::NodeRequirements requirements = planned.requirements;
   std::vector<std::string> names;
   for (const cloud::InstanceType* type : planned.types) names.push_back(type->name);
-  requirements.Add(model::NodeRequirement::In(model::kInstanceTypeLabel, std::move(names)));
+  if (!names.empty())
+    requirements.Add(model::NodeRequirement::In(model::kInstanceTypeLabel, std::move(names)));
   auto capacity_types = CapacityTypesOf(planned.types, requirements, labels);
   if (!capacity_types.empty()) {
     requirements.Add(

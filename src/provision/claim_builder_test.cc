@@ -71,5 +71,18 @@ TEST(ClaimBuilderTest, TheHashOfThePoolIsNotedSoThatDriftShows) {
             "false");
 }
 
+TEST(ClaimBuilderTest, WithoutTypesTheProviderChoosesAmongAllThatThePoolAllows) {
+  const model::NodePool pool = APool();
+  PlannedClaim planned;
+  planned.requirements = RequirementsOf(pool, model::LabelRules::Default());
+  const model::NodeClaim claim = ClaimFrom(pool, planned, model::LabelRules::Default());
+  EXPECT_EQ(FindIn(claim, model::kInstanceTypeLabel), nullptr);
+  EXPECT_EQ(FindIn(claim, model::kCapacityTypeLabel), nullptr);
+  EXPECT_EQ(FindIn(claim, model::kNodePoolLabel)->values, std::vector<std::string>{"default"});
+  EXPECT_EQ(FindIn(claim, "team")->values, std::vector<std::string>{"red"});
+  EXPECT_EQ(FindIn(claim, "example.com/nodeclass")->values, std::vector<std::string>{"small"});
+  EXPECT_EQ(FindIn(claim, model::kZoneLabel)->values, std::vector<std::string>{"test-zone-1"});
+}
+
 }  // namespace
 }  // namespace coppice::provision

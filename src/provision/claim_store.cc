@@ -4,8 +4,10 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
+#include "provision/claim_builder.h"
 #include "wire/wire.h"
 
 namespace coppice::provision {
@@ -16,6 +18,13 @@ using Json = nlohmann::json;
 
 constexpr Duration kUnseenAfter = std::chrono::seconds(15);
 constexpr Duration kRememberGone = std::chrono::minutes(10);
+constexpr Duration kAskWhetherAgain = std::chrono::seconds(1);
+// For so long what was sent may still be carried out.
+constexpr Duration kMayStillCome = std::chrono::seconds(10);
+
+cluster::ObjectName ClaimNamed(const std::string& name) {
+  return {"karpenter.sh/v1", "nodeclaims", "", name, ""};
+}
 
 // What turns one value into another, as RFC 7396 has it.
 Json DifferenceOf(const Json& before, const Json& after) {
@@ -75,7 +84,9 @@ std::string MergePatch(const std::string& before, const std::string& after) {
 }
 
 cluster::ObjectName NameOf(const model::NodeClaim& claim) {
-  return {"karpenter.sh/v1", "nodeclaims", "", claim.metadata.name, claim.metadata.uid};
+  cluster::ObjectName name = ClaimNamed(claim.metadata.name);
+  name.uid = claim.metadata.uid;
+  return name;
 }
 cluster::ObjectName NameOf(const model::NodePool& pool) {
   return {"karpenter.sh/v1", "nodepools", "", pool.metadata.name, pool.metadata.uid};
@@ -109,6 +120,15 @@ ClaimPtr ClaimStore::Merged(std::string_view name, ClaimPtr shown) {
 }
 
 std::vector<ClaimPtr> ClaimStore::List() {
+  const uint64_t version = context_.world().objects<model::NodeClaim>().version();
+  if (listed_version_ == version && listed_changes_ == changes_) return list_;
+  listed_version_ = version;
+  listed_changes_ = changes_;
+  list_ = ListAnew();
+  return list_;
+}
+
+std::vector<ClaimPtr> ClaimStore::ListAnew() {
   std::map<std::string, ClaimPtr, std::less<>> all;
   context_.world().objects<model::NodeClaim>().ForEach(
       [&](const ClaimPtr& claim) { all[claim->metadata.name] = claim; });
@@ -120,6 +140,27 @@ std::vector<ClaimPtr> ClaimStore::List() {
       list.push_back(std::move(claim));
   }
   return list;
+}
+
+std::vector<ClaimStore::FactsPtr> ClaimStore::Facts() {
+  std::vector<ClaimPtr> claims = List();
+  if (claims == facts_of_) return facts_;
+  std::unordered_map<const model::NodeClaim*, FactsPtr> known;
+  for (size_t i = 0; i < facts_of_.size(); ++i)
+    known.emplace(facts_of_[i].get(), std::move(facts_[i]));
+  facts_.clear();
+  for (const ClaimPtr& claim : claims) {
+    FactsPtr facts;
+    if (const auto it = known.find(claim.get()); it != known.end()) facts = it->second;
+    if (facts == nullptr) {
+      ClaimFacts made = FactsFrom(*claim);
+      made.ephemeral = context_.ephemeral_taints();
+      facts = std::make_shared<const ClaimFacts>(std::move(made));
+    }
+    facts_.push_back(std::move(facts));
+  }
+  facts_of_ = std::move(claims);
+  return facts_;
 }
 
 ClaimPtr ClaimStore::Find(std::string_view name) {
@@ -134,6 +175,7 @@ ClaimPtr ClaimStore::Find(const model::NodeClaim& claim) {
 void ClaimStore::Keep(ClaimPtr claim) {
   const std::string name = claim->metadata.name;
   own_[name] = {std::move(claim), context_.Now()};
+  ++changes_;
 }
 
 Task<Result<ClaimPtr>> ClaimStore::Create(model::NodeClaim claim) {
@@ -153,8 +195,12 @@ Task<Result<ClaimPtr>> ClaimStore::Create(model::NodeClaim claim) {
     }
     last = made.status();
     const bool unsure = last.code() == Code::kUnavailable || last.code() == Code::kDeadlineExceeded;
-    if (!unsure) break;
+    if (!unsure) co_return last;
   }
+  const TimePoint now = context_.Now();
+  unsure_[name.name] = {
+      .pool = LabelOr(claim.metadata.labels, model::kNodePoolLabel), .since = now, .asked_at = now};
+  context_.WakeAt(Later(now, kAskWhetherAgain));
   co_return last;
 }
 
@@ -194,6 +240,7 @@ Task<Status> ClaimStore::Delete(ClaimPtr claim) {
   if (!status.ok() && status.code() != Code::kNotFound) co_return status;
   deleted_.try_emplace(claim->metadata.uid, context_.Now());
   if (status.code() == Code::kNotFound) gone_[claim->metadata.uid] = context_.Now();
+  ++changes_;
   context_.Wake();
   co_return Status::Ok();
 }
@@ -209,14 +256,18 @@ Task<Status> ClaimStore::RemoveFinalizer(ClaimPtr claim) {
   });
   if (!others) gone_[claim->metadata.uid] = context_.Now();
   own_.erase(claim->metadata.name);
+  ++changes_;
   co_return Status::Ok();
 }
 
 void ClaimStore::LookAfterUnseen() {
   if (context_.pretends()) return;  // nothing of what we write is ever shown
+  LookAfterUnsure();
   const TimePoint now = context_.Now();
-  std::erase_if(gone_, [&](const auto& entry) { return now - entry.second > kRememberGone; });
-  std::erase_if(deleted_, [&](const auto& entry) { return now - entry.second > kRememberGone; });
+  changes_ +=
+      std::erase_if(gone_, [&](const auto& entry) { return now - entry.second > kRememberGone; });
+  changes_ += std::erase_if(deleted_,
+                            [&](const auto& entry) { return now - entry.second > kRememberGone; });
   for (auto& [name, own] : own_) {
     if (own.asked || now - own.at < kUnseenAfter) continue;
     own.asked = true;
@@ -225,19 +276,54 @@ void ClaimStore::LookAfterUnseen() {
 }
 
 Task<void> ClaimStore::AskFor(std::string name) {
-  cluster::ObjectName object;
-  object.api_version = "karpenter.sh/v1";
-  object.resource = "nodeclaims";
-  object.name = name;
-  const auto answer = co_await context_.parts.writer.ObjectNow(object);
+  const auto answer = co_await context_.parts.writer.ObjectNow(ClaimNamed(name));
   const auto own = own_.find(name);
   if (own == own_.end()) co_return;
   if (!answer.ok() && answer.status().code() == Code::kNotFound) {
     own_.erase(own);
+    ++changes_;
     co_return;
   }
   own->second.asked = false;
   own->second.at = context_.Now();
+}
+
+std::set<std::string> ClaimStore::UnsurePools() const {
+  std::set<std::string> pools;
+  for (const auto& [name, unsure] : unsure_) pools.insert(unsure.pool);
+  return pools;
+}
+
+void ClaimStore::LookAfterUnsure() {
+  const TimePoint now = context_.Now();
+  std::erase_if(unsure_, [&](const auto& entry) { return Find(entry.first) != nullptr; });
+  for (auto& [name, unsure] : unsure_) {
+    if (unsure.asking) continue;
+    const TimePoint due = Later(unsure.asked_at, kAskWhetherAgain);
+    if (now < due) {
+      context_.WakeAt(due);
+      continue;
+    }
+    unsure.asking = true;
+    context_.Spawn(AskWhether(name));
+  }
+}
+
+Task<void> ClaimStore::AskWhether(std::string name) {
+  const auto answer = co_await context_.parts.writer.ObjectNow(ClaimNamed(name));
+  const auto it = unsure_.find(name);
+  if (it == unsure_.end()) co_return;
+  it->second.asking = false;
+  it->second.asked_at = context_.Now();
+  if (answer.ok()) {
+    auto claim = ClaimFromText(*answer);
+    if (!claim.ok()) co_return;
+    unsure_.erase(it);
+    Keep(*std::move(claim));
+  } else if (answer.status().code() == Code::kNotFound &&
+             context_.Now() - it->second.since >= kMayStillCome) {
+    unsure_.erase(it);
+  }
 }
 
 }  // namespace coppice::provision

@@ -15,6 +15,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,9 @@ class ClaimStore {
 
   // Those of kinds that we support, by name.
   std::vector<ClaimPtr> List();
+  // What the solver reads of them, in the same order; made once per claim as it is.
+  using FactsPtr = std::shared_ptr<const ClaimFacts>;
+  std::vector<FactsPtr> Facts();
   // Null if there is none of this name.
   ClaimPtr Find(std::string_view name);
   // The same, but only if it is still that one.
@@ -44,10 +49,16 @@ class ClaimStore {
   Task<Status> RemoveFinalizer(ClaimPtr claim);
 
   // Of a dry run: one that was never there.
-  void Forget(const ClaimPtr& claim) { own_.erase(claim->metadata.name); }
+  void Forget(const ClaimPtr& claim) {
+    own_.erase(claim->metadata.name);
+    ++changes_;
+  }
 
-  // Asks after claims that we have written and the World has never shown.
+  // Asks after claims that we have written and the World has never shown, and after those whose
+  // creation nobody has answered.
   void LookAfterUnseen();
+  // Of which a claim may be there that we do not know: its creation got no answer.
+  std::set<std::string> UnsurePools() const;
 
  private:
   struct Own {
@@ -56,11 +67,28 @@ class ClaimStore {
     bool asked = false;
   };
   void Keep(ClaimPtr claim);
+  std::vector<ClaimPtr> ListAnew();
   ClaimPtr Merged(std::string_view name, ClaimPtr shown);
   Task<void> AskFor(std::string name);
+  struct Unsure {
+    std::string pool;
+    TimePoint since;
+    TimePoint asked_at;
+    bool asking = false;
+  };
+  void LookAfterUnsure();
+  Task<void> AskWhether(std::string name);
 
   Context& context_;
+  // The list, for as long as neither the World's claims nor what is below changes.
+  std::vector<ClaimPtr> list_;
+  std::optional<uint64_t> listed_version_;
+  uint64_t listed_changes_ = 0;
+  std::vector<ClaimPtr> facts_of_;
+  std::vector<FactsPtr> facts_;
+  uint64_t changes_ = 0;
   std::map<std::string, Own, std::less<>> own_;            // by name
+  std::map<std::string, Unsure, std::less<>> unsure_;      // by name
   std::map<std::string, TimePoint, std::less<>> deleted_;  // by uid: when we asked for it
   std::map<std::string, TimePoint, std::less<>> gone_;     // by uid: its end was answered
 };

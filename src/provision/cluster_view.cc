@@ -108,12 +108,11 @@ DisruptionWorld MakeView(const ViewParts& parts, TimePoint now, ViewFor purpose)
     if (shapes.insert(ShapeText(requests)).second) waiting.requests.push_back(std::move(requests));
   };
   for (const PodPtr& pod : purpose.also_asked) ask_for(*pod);
-  for (const auto* entry : world.Pods()) {
+  for (const auto* entry : world.Unbound()) {
     const PodPtr& pod = entry->pod;
-    const bool waits = pod->spec.node_name.empty();
-    if (waits && context.parts.not_ours && context.parts.not_ours(*pod)) continue;
+    if (context.parts.not_ours && context.parts.not_ours(*pod)) continue;
     objects.pods.push_back(pod);
-    if (waits && IsProvisionable(*pod)) ask_for(*pod);
+    if (IsProvisionable(*pod)) ask_for(*pod);
   }
   if (purpose.disruption) {
     // Once for all pools.
@@ -125,7 +124,9 @@ DisruptionWorld MakeView(const ViewParts& parts, TimePoint now, ViewFor purpose)
   }
   objects.pools = parts.pools.Views(waiting);
   objects.claims = parts.store.List();
+  objects.facts = parts.store.Facts();
   objects.nodes = world.Nodes();
+  objects.pods_on_nodes = context.node_pods.Of(objects.nodes);
   objects.daemon_sets = AllOf<model::DaemonSet>(world);
   objects.namespaces = AllOf<model::Namespace>(world);
   objects.budgets = AllOf<model::PodDisruptionBudget>(world);
@@ -140,6 +141,12 @@ DisruptionWorld MakeView(const ViewParts& parts, TimePoint now, ViewFor purpose)
     if (now < until) objects.nominated.insert(id);
   }
   for (const auto& [id, command] : parts.marks.queued) objects.queued.insert(id);
+  if (!context.options().upstream_exact) {
+    objects.chosen = objects.queued;
+    for (const std::string& id : parts.marks.chosen) {
+      if (!purpose.checked_again.contains(id)) objects.chosen.insert(id);
+    }
+  }
   for (const NodePtr& node : objects.nodes) {
     const std::string_view holder =
         world.held_nodes().HolderOf(node->metadata.name, node->metadata.uid);

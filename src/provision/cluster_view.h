@@ -27,6 +27,8 @@ struct ViewFor {
   bool disruption = false;
   // Whose machines are no candidates for now, and why.
   std::map<std::string, std::string> waiting_pools = {};
+  // Provider ids: of the command that is looked at once more.
+  std::set<std::string> checked_again = {};
 };
 DisruptionWorld MakeView(const ViewParts& parts, TimePoint now, ViewFor purpose = {});
 

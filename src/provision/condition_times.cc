@@ -89,15 +89,19 @@ void ConditionTimes::Compare(const std::vector<std::shared_ptr<const T>>& object
     metrics.GetHistogram("operator" + name, help, DeprecatedBuckets(), With(labels, kind))
         .Observe(value);
   };
-  Seen<T> now_seen;
+  if (objects == seen.last) return;
+  seen.last = objects;
+  ++seen.looks;
+  size_t there = 0;
   for (const auto& object : objects) {
-    now_seen.emplace(object->metadata.uid, object);
-    const auto before = seen.find(object->metadata.uid);
-    if (before != seen.end() && before->second == object) continue;
+    auto& entry = seen.objects[object->metadata.uid];
+    there += std::exchange(entry.look, seen.looks) == seen.looks ? 0 : 1;
+    if (entry.object == object) continue;
+    const auto before = std::exchange(entry.object, object);
     const MetricLabels own = StatusLabels(context_.class_labels(), *object);
     for (const auto& condition : object->status.conditions) {
       const auto* old =
-          before == seen.end() ? nullptr : Find(before->second->status.conditions, condition.type);
+          before == nullptr ? nullptr : Find(before->status.conditions, condition.type);
       if (old != nullptr && old->status == condition.status) continue;
       const MetricLabels labels{
           {"type", condition.type}, {"status", condition.status}, {"reason", condition.reason}};
@@ -112,13 +116,17 @@ void ConditionTimes::Compare(const std::vector<std::shared_ptr<const T>>& object
               own);
     }
   }
-  for (const auto& [uid, object] : seen) {
-    if (now_seen.contains(uid) || !object->metadata.deletion_timestamp) continue;
-    observe("_termination_duration_seconds", kTerminationHelp,
-            Seconds(now - object->metadata.deletion_timestamp->at), {},
-            StatusLabels(context_.class_labels(), *object));
-  }
-  seen = std::move(now_seen);
+  if (there == seen.objects.size()) return;
+  std::erase_if(seen.objects, [&](const auto& entry) {
+    const auto& [object, look] = entry.second;
+    if (look == seen.looks) return false;
+    if (object->metadata.deletion_timestamp) {
+      observe("_termination_duration_seconds", kTerminationHelp,
+              Seconds(now - object->metadata.deletion_timestamp->at), {},
+              StatusLabels(context_.class_labels(), *object));
+    }
+    return true;
+  });
 }
 
 void ConditionTimes::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {

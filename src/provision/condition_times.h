@@ -6,8 +6,9 @@
 
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "provision/context.h"
@@ -24,7 +25,15 @@ class ConditionTimes {
 
  private:
   template <class T>
-  using Seen = std::map<std::string, std::shared_ptr<const T>>;  // by uid
+  struct Seen {
+    struct Entry {
+      std::shared_ptr<const T> object;
+      uint64_t look = 0;
+    };
+    std::unordered_map<std::string, Entry> objects;  // by uid
+    std::vector<std::shared_ptr<const T>> last;      // as they were listed
+    uint64_t looks = 0;
+  };
 
   template <class T>
   void Compare(const std::vector<std::shared_ptr<const T>>& objects, Seen<T>& seen, TimePoint now);

@@ -40,6 +40,7 @@ std::shared_ptr<const EphemeralTaints> EphemeralTaintsOf(const cloud::NodeClaims
 
 Context::Context(EngineParts engine_parts)
     : parts(std::move(engine_parts)),
+      node_pods(parts.world),
       repair(RepairPoliciesOf(parts)),
       kinds_(parts.claims.SupportedNodeClasses()),
       ephemeral_(EphemeralTaintsOf(parts.claims.Traits())) {
@@ -91,12 +92,15 @@ std::vector<NodePtr> Context::NodesOf(std::string_view provider_id) const {
   return found;
 }
 
-Context::NodeIndexById Context::NodesById() const {
-  NodeIndexById index;
+const Context::NodeIndexById& Context::NodesById() {
+  const uint64_t version = parts.world.nodes_version();
+  if (nodes_indexed_ == version) return nodes_by_id_;
+  nodes_indexed_ = version;
+  nodes_by_id_.clear();
   parts.world.ForEachNode([&](const NodePtr& node) {
-    if (!node->spec.provider_id.empty()) index[node->spec.provider_id].push_back(node);
+    if (!node->spec.provider_id.empty()) nodes_by_id_[node->spec.provider_id].push_back(node);
   });
-  return index;
+  return nodes_by_id_;
 }
 
 void Context::Tell(const About& about, std::string_view type, std::string_view reason,

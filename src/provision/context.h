@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "provision/disruption/repair_policies.h"
@@ -64,9 +65,12 @@ class Context {
 
   // Nodes by provider id, as the World has them now.
   std::vector<NodePtr> NodesOf(std::string_view provider_id) const;
-  // For who asks for many: made once, good until the thread is given up.
-  using NodeIndexById = std::map<std::string, std::vector<NodePtr>, std::less<>>;
-  NodeIndexById NodesById() const;
+  // What plans ask of the pods on nodes.
+  NodePodsBook node_pods;
+
+  // For who asks for many: good until the thread is given up.
+  using NodeIndexById = std::unordered_map<std::string, std::vector<NodePtr>>;
+  const NodeIndexById& NodesById();
 
   // What the provider says of sick nodes; none if it makes no sense (the log has said so).
   const RepairPolicies repair;
@@ -121,6 +125,8 @@ class Context {
   const std::vector<cloud::NodeClassKind> kinds_;
   const std::shared_ptr<const EphemeralTaints> ephemeral_;
   std::vector<std::string> class_labels_;
+  NodeIndexById nodes_by_id_;
+  std::optional<uint64_t> nodes_indexed_;  // which version of the World's nodes
   size_t under_way_ = 0;
   TimePoint wake_at_ = TimePoint::min();
   std::map<std::string, TimePoint, std::less<>> told_;  // until when it is not told again

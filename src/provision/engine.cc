@@ -119,10 +119,10 @@ class Engine::Body {
     garbage_.Look(now);
     store_.LookAfterUnseen();
     marks_.ForgetOld(now);
-    const auto nodes = context_.NodesById();
+    const auto& nodes = context_.NodesById();
     pod_events_.Look(nodes, now);
     const auto claims = store_.List();
-    pools_.Look(claims, nodes, marks_.leaving, now);
+    pools_.Look(claims, store_.Facts(), nodes, marks_.leaving, now);
     observation_.Look(claims, now);
     // On a stale view nothing is bought and no machine is given up: what looks late, gone or empty
     // may be none of that. What somebody has decided goes on.
@@ -213,19 +213,31 @@ class Engine::Body {
     }
   }
 
-  void Finish(report::ProvisionReport& report, TimePoint now) {
-    bool busy = context_.under_way() > 0;
-    std::map<std::string, double> costs;
-    const auto claims = store_.List();
+  void TellClaims(const std::vector<ClaimPtr>& claims, report::ProvisionReport& report,
+                  TimePoint now) {
+    costs_.clear();
+    claims_busy_ = false;
     for (const ClaimPtr& claim : claims) {
       report.claims.push_back(StateOf(*claim, now));
       report.claims.back().price = pools_.PriceOfClaim(*claim);
-      costs[report.claims.back().pool] += report.claims.back().price;
-      busy = busy || report.claims.back().stage != "Ready";
+      costs_[report.claims.back().pool] += report.claims.back().price;
+      claims_busy_ = claims_busy_ || report.claims.back().stage != "Ready";
     }
     observation_.Priced(report.claims);
+    reported_ = claims;
+    reported_prices_ = pools_.prices_version();
+  }
+
+  void Finish(report::ProvisionReport& report, TimePoint now) {
+    const auto claims = store_.List();
+    if (report_ != nullptr && claims == reported_ && pools_.prices_version() == reported_prices_) {
+      report.claims = report_->claims;
+    } else {
+      TellClaims(claims, report, now);
+    }
+    const bool busy = context_.under_way() > 0 || claims_busy_;
     observation_.Synced(claims, garbage_.refreshed(), now);
-    report.pools = pools_.States(costs);
+    report.pools = pools_.States(costs_);
     for (const report::PoolState& pool : report.pools) {
       context_.SetOfPool(pool.name, "karpenter_nodepools_cost_total",
                          "The estimated cost of the nodes of a pool.", pool.cost, {});
@@ -239,7 +251,8 @@ class Engine::Body {
     }
     report.staying = disruptor_.staying();
     report.disruption_at = disruptor_.last_round();
-    if (disruptor_.validating()) report.commands.push_back(*disruptor_.validating());
+    for (const auto& [number, command] : disruptor_.validating())
+      report.commands.push_back(command);
     for (report::DisruptionCommand& command : queue_.Commands())
       report.commands.push_back(std::move(command));
     for (report::PoolState& pool : report.pools) {
@@ -281,6 +294,11 @@ class Engine::Body {
   std::optional<report::Provisioning> provisioning_;
   std::map<std::string, std::vector<report::PoolMiss>> misses_;  // by the peer's sentence
   std::shared_ptr<const report::ProvisionReport> report_;
+  // Of what its claims were told, and what follows from them.
+  std::vector<ClaimPtr> reported_;
+  uint64_t reported_prices_ = 0;
+  std::map<std::string, double> costs_;  // by pool
+  bool claims_busy_ = false;
   bool passed_ = false;
   TimePoint last_pass_ = TimePoint::min();
   TimePoint poll_at_ = TimePoint::min();

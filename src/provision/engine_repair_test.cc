@@ -126,5 +126,24 @@ TEST_F(EngineRepairTest, WithoutTheGateNothingIsRepaired) {
   EXPECT_TRUE(IsThere());
 }
 
+TEST_F(EngineRepairTest, TheOlderRepairJudgesAClaimOfNoPoolByTheWholeCluster) {
+  rig_.options.legacy_node_repair = true;
+  rig_.options.disruption = false;
+  rig_.Restart();
+  Start();
+  for (int i = 0; i < 2; ++i) rig_.AddPod("large" + std::to_string(i), 7000);
+  ASSERT_TRUE(rig_.RunUntil([&] { return rig_.PodsWaiting() == 0; }, minutes(5)));
+  rig_.RunFor(seconds(5));
+  EngineRig::Json patch;
+  patch["metadata"]["labels"][std::string(model::kNodePoolLabel)] = nullptr;
+  rig_.Patch({"karpenter.sh/v1", "nodeclaims", "", first_}, patch);
+  for (const model::Node& node : rig_.Nodes()) rig_.SetReady(node.metadata.name, "False");
+  rig_.RunFor(minutes(20));
+  EXPECT_TRUE(IsThere());
+  EXPECT_TRUE(std::ranges::any_of(rig_.events, [](const cluster::Event& event) {
+    return event.text == "more than 20% of the nodes of the cluster are unhealthy";
+  }));
+}
+
 }  // namespace
 }  // namespace coppice::provision

@@ -49,6 +49,7 @@ class EngineRig : public cluster::Writer {
   cluster::StoredObjects objects{clock};
   EngineOptions options;
   const fit::Chain* filters = nullptr;
+  Workers* workers = nullptr;  // null: work is done at once; from the next start on
   cluster::WorldOptions view;  // of another engine on the same World; from the next start on
   Duration boot_time = std::chrono::seconds(30);
   bool lags = false;     // the World is told only by Deliver()
@@ -56,6 +57,7 @@ class EngineRig : public cluster::Writer {
   std::vector<model::Taint> boot_taints = {UnregisteredTaint()};  // of new nodes
   // From when the World has been told of a new object to when who made it is answered.
   Duration create_answer_after = Duration::zero();
+  bool cut_off = false;  // what is created is there, but nobody is answered
   bool schedules = true;
   bool replaces = true;                  // pods that are evicted come back as others
   std::set<std::string> protected_pods;  // a budget keeps them
@@ -228,7 +230,7 @@ class EngineRig : public cluster::Writer {
                       .writer = *this,
                       .claims = cloud,
                       .executor = *process_->executor,
-                      .workers = workers_,
+                      .workers = workers != nullptr ? *workers : own_workers_,
                       .rng = rng_,
                       .log = log_,
                       .metrics = metrics,
@@ -321,6 +323,7 @@ class EngineRig : public cluster::Writer {
       co_return made.dump();
     }
     auto made = co_await objects.CreateObject(std::move(object), std::move(json));
+    if (cut_off) co_return Unavailable("cut off");
     if (create_answer_after > Duration::zero()) co_await executor().Sleep(create_answer_after);
     co_return made;
   }
@@ -348,6 +351,7 @@ class EngineRig : public cluster::Writer {
     co_return co_await objects.DeleteObject(std::move(object));
   }
   Task<Result<std::string>> ObjectNow(cluster::ObjectName object) override {
+    if (cut_off) co_return Unavailable("cut off");
     co_return co_await objects.ObjectNow(std::move(object));
   }
   void Emit(cluster::Event event) override { events.push_back(std::move(event)); }
@@ -511,7 +515,7 @@ class EngineRig : public cluster::Writer {
     }
   }
 
-  InlineWorkers workers_;
+  InlineWorkers own_workers_;
   SeededRng rng_{1};
   Log log_ = Log::Null();
   std::map<std::string, std::shared_ptr<model::Pod>> pods_;

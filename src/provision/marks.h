@@ -19,6 +19,7 @@ struct Marks {
   std::map<std::string, TimePoint> nominated;  // provider id: until when
   // Provider id: by which command it is looked at or taken away.
   std::map<std::string, std::string> queued;
+  std::set<std::string> chosen;  // provider ids: of a command that is looked at once more
 
   void Nominate(const std::string& provider_id, TimePoint until) {
     TimePoint& at = nominated[provider_id];

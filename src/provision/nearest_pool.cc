@@ -1,16 +1,12 @@
 #include "provision/nearest_pool.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/strings.h"
-#include "model/resources.h"
-#include "model/taints.h"
 #include "provision/amounts.h"
 #include "provision/claim_builder.h"
+#include "provision/pool_lack.h"
 
 namespace coppice::provision {
 
@@ -90,26 +86,6 @@ class PoolTrials {
     return "";
   }
 
-  std::string TextOf(Lack what, const std::string& key) const {
-    switch (what) {
-      case Lack::kRequirement:
-        return key.empty() ? "it demands labels that no machine of the pool has"
-                           : "it demands " + DemandOf(key) + ", which no machine of the pool has";
-      case Lack::kResource:
-        return ResourceText();
-      case Lack::kTopology:
-        return "its spread or affinity rules leave it no place";
-      case Lack::kTaint:
-        return TaintText();
-      case Lack::kOffering:
-        return "nothing of what would do is available now";
-      case Lack::kLimit:
-        return "the limits of the pool are reached: " + LimitText();
-      default:
-        return "";
-    }
-  }
-
  private:
   Pool PoolIn(const Trial& trial) const {
     std::shared_ptr<const cloud::InstanceTypes> types = view_.types;
@@ -173,54 +149,6 @@ class PoolTrials {
     }
   }
 
-  std::string DemandOf(const std::string& key) const {
-    const auto demands =
-        model::RequirementsOf(*pod_, model::PodDemands::kRequired, options_.labels);
-    return demands.Get(key).ToString();
-  }
-
-  // The resource that is furthest from what the largest type has.
-  std::string ResourceText() const {
-    std::string text = "it asks for more than any machine of the pool has";
-    double worst = 0;
-    for (const auto& [resource, amount] : model::RequestList(*pod_)) {
-      model::Quantity most;
-      for (const cloud::InstanceType& type : *view_.types) {
-        for (const cloud::AllocatableGroup& group : cloud::AllocatableGroups(type)) {
-          const auto* has = group.allocatable.Find(resource);
-          if (has != nullptr && most.Compare(*has) < 0) most = *has;
-        }
-      }
-      if (amount.Compare(most) <= 0) continue;
-      const double ratio = static_cast<double>(amount.MilliValue()) /
-                           static_cast<double>(std::max<int64_t>(1, most.MilliValue()));
-      if (ratio <= worst) continue;
-      worst = ratio;
-      text = fmt::format("it asks for {} of {}, and the largest machine of the pool has {}",
-                         amount.ToString(), resource, most.ToString());
-    }
-    return text;
-  }
-
-  std::string TaintText() const {
-    std::vector<std::string> taints;
-    for (const model::Taint& taint : view_.pool->spec.template_.spec.taints) {
-      if (!model::Tolerates(pod_->spec.tolerations, taint))
-        taints.push_back(model::ToString(taint));
-    }
-    return "it does not tolerate " + Join(taints, ", ");
-  }
-
-  std::string LimitText() const {
-    std::vector<std::string> limits;
-    for (const auto& [resource, limit] : view_.pool->spec.limits) {
-      const auto* used = view_.pool->status.resources.Find(resource);
-      limits.push_back(fmt::format("{} {} of {}", resource,
-                                   used == nullptr ? "0" : used->ToString(), limit.ToString()));
-    }
-    return Join(limits, ", ");
-  }
-
   const DisruptionWorld& world_;
   const PoolView& view_;
   const PodPtr& pod_;
@@ -273,16 +201,22 @@ report::PoolMiss MissOf(const DisruptionWorld& world, const PoolView& view, cons
   miss.distance = 0;
   if (gone.empty()) {
     miss.text = "alone it would be taken; others of the same batch came first";
+    miss.would_take_if = "it came alone, as it may the next time";
     return miss;
   }
   miss.what = gone.front();
   if (IsGone({gone, ""}, Lack::kRequirement)) miss.key = trials.KeyInTheWay(gone);
   std::vector<std::string> texts;
+  std::vector<std::string> changes;
   for (const Lack what : gone) {
     miss.distance += WeightOf(what);
-    texts.push_back(trials.TextOf(what, miss.key));
+    PoolLack lack = LackOf(what, miss.key, view, *pod, options);
+    texts.push_back(std::move(lack.text));
+    changes.push_back(std::move(lack.would_take_if));
+    miss.shortfalls.insert(miss.shortfalls.end(), lack.shortfalls.begin(), lack.shortfalls.end());
   }
   miss.text = Join(texts, "; and ");
+  miss.would_take_if = Join(changes, ", and ");
   return miss;
 }
 

@@ -40,6 +40,12 @@ TEST_F(NearestPoolTest, EachPoolSaysWhatItLacks) {
   for (const auto& miss : misses) {
     EXPECT_TRUE(miss.tried);
     EXPECT_THAT(miss.text, HasSubstr("of cpu, and the largest machine of the pool has"));
+    EXPECT_THAT(miss.would_take_if, testing::MatchesRegex("it asked for no more than .* of cpu"));
+    ASSERT_EQ(miss.shortfalls.size(), 1u);
+    EXPECT_EQ(miss.shortfalls[0].what, "cpu");
+    EXPECT_EQ(miss.shortfalls[0].asked, 1'000'000) << "thousandths";
+    EXPECT_GT(miss.shortfalls[0].free, 0);
+    EXPECT_LE(miss.shortfalls[0].free, 2'000);
   }
   EXPECT_LT(solves_left, 500u);
 }

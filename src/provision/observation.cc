@@ -1,6 +1,8 @@
 #include "provision/observation.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 namespace coppice::provision {
@@ -36,18 +38,41 @@ void Observation::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
   auto state = std::make_shared<ClusterState>();
   state->at = now;
   state->nodes = world.Nodes();
-  for (const auto* entry : world.Pods()) state->pods.push_back(entry->pod);
+  const std::vector<PodPtr> pending = CopyPods(*state);
   state->claims = claims;
   for (const NodePoolPtr& pool : world.objects<model::NodePool>().List()) {
     if (context_.Manages(pool->spec.template_.spec.node_class_ref)) state->pools.push_back(pool);
   }
-  times.Look(state->pods);
+  times.Look(pending);
   conditions_.Look(state->pools, now);
   conditions_.Look(state->nodes, now);
   state->pod_times = times.all();
   state->class_labels = context_.class_labels();
   state->well_known = context_.labels().well_known;
   page_->Put(std::move(state));
+}
+
+// Pods by node as they are known already. Answers those that are pending.
+std::vector<PodPtr> Observation::CopyPods(ClusterState& state) {
+  const cluster::World& world = context_.world();
+  std::vector<PodPtr> pending;
+  PodList::Pods others;
+  for (const auto* entry : world.Unbound()) others.push_back(entry->pod);
+  size_t known = others.size();
+  const auto on_nodes = context_.node_pods.Of(state.nodes);
+  for (const NodePodsPtr& on_node : on_nodes) known += on_node->all.size();
+  if (known == world.pod_count()) {
+    for (const NodePodsPtr& on_node : on_nodes) {
+      if (!on_node->all.empty()) state.pods.push_back(on_node->all);
+      pending.insert(pending.end(), on_node->pending.begin(), on_node->pending.end());
+    }
+  } else {  // some are bound to nodes that are not there
+    others.clear();
+    for (const auto* entry : world.Pods()) others.push_back(entry->pod);
+  }
+  std::ranges::copy_if(others, std::back_inserter(pending), IsPendingPod);
+  state.pods.emplace_back(std::move(others));
+  return pending;
 }
 
 void Observation::Synced(const std::vector<ClaimPtr>& claims, bool provider_is_known,
@@ -66,14 +91,18 @@ void Observation::Synced(const std::vector<ClaimPtr>& claims, bool provider_is_k
 
 void Observation::Priced(const std::vector<report::ClaimState>& claims) {
   std::set<std::string> unpriced;
+  std::map<std::string_view, Counter*> errors;  // of a pool with claims, also if there are none
   for (const report::ClaimState& claim : claims) {
-    Counter& errors = context_.parts.metrics.GetCounter(
-        "karpenter_nodepools_cost_tracker_errors_total",
-        "Machines whose price was not known when the cost of their pool was added up.",
-        {{"nodepool", claim.pool}});
+    Counter*& of_pool = errors[claim.pool];
+    if (of_pool == nullptr) {
+      of_pool = &context_.parts.metrics.GetCounter(
+          "karpenter_nodepools_cost_tracker_errors_total",
+          "Machines whose price was not known when the cost of their pool was added up.",
+          {{"nodepool", claim.pool}});
+    }
     if (claim.provider_id.empty() || claim.price > 0) continue;
     unpriced.insert(claim.name);
-    if (!unpriced_.contains(claim.name)) errors.Increment();
+    if (!unpriced_.contains(claim.name)) of_pool->Increment();
   }
   unpriced_ = std::move(unpriced);
 }

@@ -34,6 +34,8 @@ class Observation {
     return context_.options().observe_cluster_state && context_.parts.metric_sources != nullptr;
   }
 
+  std::vector<PodPtr> CopyPods(ClusterState& state);
+
   Context& context_;
   ConditionTimes conditions_;
   const std::shared_ptr<StatePage> page_;

@@ -25,16 +25,14 @@ const model::PodCondition* ConditionOf(const model::Pod& pod, std::string_view t
 }
 
 void PodTimes::Seen(const model::Pod& pod, TimePoint now) {
-  Times& times = times_[pod.metadata.uid];
-  times.look = look_;
+  Times& times = TimesOf(pod);
   if (!times.seen) times.seen = now;
 }
 
 void PodTimes::Decided(const model::Pod& pod, bool has_place, TimePoint now) {
   const bool is_bound = !pod.spec.node_name.empty();  // asked for because its machine leaves
   if (is_bound && has_place) return;
-  Times& times = times_[pod.metadata.uid];
-  times.look = look_;
+  Times& times = TimesOf(pod);
   if (!has_place) {
     times.schedulable.reset();
   } else if (!times.schedulable) {
@@ -90,18 +88,26 @@ void PodTimes::Bound(const model::Pod& pod, Times& times) {
   }
 }
 
-void PodTimes::Look(const std::vector<PodPtr>& pods) {
+PodTimes::Times& PodTimes::TimesOf(const model::Pod& pod) {
+  Times& times = times_[pod.metadata.uid];
+  times.look = look_;
+  if (times.name.empty()) {
+    times.namespace_ = pod.metadata.namespace_;
+    times.name = pod.metadata.name;
+  }
+  return times;
+}
+
+void PodTimes::Look(const std::vector<PodPtr>& pending) {
   ++look_;
-  for (const PodPtr& pod : pods) {
-    if (pod->status.phase == "Pending") {
-      Times& times = times_[pod->metadata.uid];
-      times.is_pending = times.is_unbound = true;
-      times.look = look_;
-      continue;
-    }
-    const auto found = times_.find(pod->metadata.uid);
-    if (found == times_.end()) continue;
-    Times& times = found->second;
+  for (const PodPtr& pod : pending) {
+    Times& times = TimesOf(*pod);
+    times.is_pending = times.is_unbound = true;
+  }
+  for (auto& [uid, times] : times_) {
+    if (times.look == look_) continue;
+    const PodPtr pod = context_.world().FindPod(times.namespace_, times.name);
+    if (pod == nullptr || pod->metadata.uid != uid) continue;
     if (times.is_pending) Started(*pod, times);
     if (times.is_unbound) Bound(*pod, times);
     if (times.is_pending || times.is_unbound) times.look = look_;

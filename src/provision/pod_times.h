@@ -29,17 +29,20 @@ class PodTimes {
     bool is_pending = false;               // until it is ready
     bool is_unbound = false;
     uint64_t look = 0;
+    std::string namespace_;
+    std::string name;
   };
   using ByUid = std::map<std::string, Times, std::less<>>;
 
   void Seen(const model::Pod& pod, TimePoint now);
   void Decided(const model::Pod& pod, bool has_place, TimePoint now);
-  // All pods that there are.
-  void Look(const std::vector<PodPtr>& pods);
+  // All that are pending; how others fare that were, the World knows.
+  void Look(const std::vector<PodPtr>& pending);
 
   const ByUid& all() const { return times_; }
 
  private:
+  Times& TimesOf(const model::Pod& pod);
   void Started(const model::Pod& pod, Times& times);
   void Bound(const model::Pod& pod, Times& times);
 

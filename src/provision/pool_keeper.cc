@@ -22,6 +22,8 @@ namespace names = model::karpenter;
 
 constexpr size_t kRing = 4;
 constexpr Duration kUnreadableAgain = std::chrono::minutes(10);
+constexpr Duration kSoldOutFirst = std::chrono::seconds(10);
+constexpr Duration kSoldOutLongest = std::chrono::minutes(3);
 
 bool IsHealthyRing(const std::deque<bool>& ring) {
   const auto failures = std::ranges::count(ring, false);
@@ -44,21 +46,36 @@ Json PoolStatus(const model::NodePool& pool) {
 
 }  // namespace
 
-void PoolKeeper::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
-                      const std::set<std::string>& marked, TimePoint now) {
+void PoolKeeper::CountUses(const std::vector<ClaimPtr>& claims,
+                           const std::vector<std::shared_ptr<const ClaimFacts>>& facts,
+                           const Context::NodeIndexById& nodes,
+                           const std::set<std::string>& marked) {
+  const uint64_t version = context_.world().nodes_version();
+  if (version == counted_nodes_ && claims == counted_ && marked == counted_marked_) return;
+  counted_nodes_ = version;
+  counted_ = claims;
+  counted_marked_ = marked;
   uses_.clear();
-  for (const ClaimPtr& claim : claims) {
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const ClaimPtr& claim = claims[i];
     const std::string pool = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
     const std::string& id = claim->status.provider_id;
     if (pool.empty() || id.empty() || claim->metadata.deletion_timestamp || marked.contains(id))
       continue;
-    StateNode state{.claim = std::make_shared<const ClaimFacts>(FactsFrom(*claim))};
+    StateNode state{.claim = facts[i]};
     const auto node = nodes.find(id);
     if (node != nodes.end()) state.node = node->second.front();
     Use& use = uses_[pool];
     AddResources(use.resources, state.capacity());
     ++use.nodes;
   }
+}
+
+void PoolKeeper::Look(const std::vector<ClaimPtr>& claims,
+                      const std::vector<std::shared_ptr<const ClaimFacts>>& facts,
+                      const Context::NodeIndexById& nodes, const std::set<std::string>& marked,
+                      TimePoint now) {
+  CountUses(claims, facts, nodes, marked);
   pools_.clear();
   std::set<std::string> there;
   context_.world().objects<model::NodePool>().ForEachByName([&](const NodePoolPtr& pool) {
@@ -81,6 +98,7 @@ void PoolKeeper::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIn
   });
   context_.ForgetPools(there);
   std::erase_if(health_, [&](const auto& entry) { return !there.contains(entry.first); });
+  std::erase_if(sold_out_, [&](const auto& entry) { return !there.contains(entry.first); });
   std::erase_if(written_, [&](const auto& entry) { return !there.contains(entry.first); });
 }
 
@@ -152,6 +170,7 @@ void PoolKeeper::JudgeHealth(const model::NodePool& before, model::NodePool& poo
   if (health.generation != pool.metadata.generation ||
       health.class_generation != class_generation) {
     health = {.generation = pool.metadata.generation, .class_generation = class_generation};
+    sold_out_.erase(name);  // it may want something else now
   }
   pool.status.node_class_observed_generation = class_generation;
   if (health.ring.empty()) {
@@ -173,6 +192,18 @@ void PoolKeeper::LaunchEnded(std::string_view pool, bool well, std::string_view 
   it->second.ring.push_back(well);
   if (it->second.ring.size() > kRing) it->second.ring.pop_front();
   if (!well) failures_[std::string(pool)] = {std::string(reason), std::string(message)};
+}
+
+void PoolKeeper::LaunchSoldOut(const std::string& pool, TimePoint now) {
+  SoldOut& sold_out = sold_out_[pool];
+  if (now < sold_out.until) return;  // another claim of the same attempt
+  sold_out.wait = std::clamp(sold_out.wait * 2, kSoldOutFirst, kSoldOutLongest);
+  sold_out.until = Later(now, sold_out.wait);
+}
+
+TimePoint PoolKeeper::SoldOutUntil(const std::string& pool) const {
+  const auto it = sold_out_.find(pool);
+  return it == sold_out_.end() ? TimePoint::min() : it->second.until;
 }
 
 Task<void> PoolKeeper::WritePool(NodePoolPtr before, NodePoolPtr after) {
@@ -217,6 +248,7 @@ std::vector<PoolView> PoolKeeper::Views(const cloud::WaitingShapes& waiting) {
       Sold& sold = sold_[pool->metadata.name];
       if (sold.types != view.types && view.types != nullptr) {
         sold = {.types = view.types};
+        ++prices_version_;
         for (const cloud::InstanceType& type : *view.types) sold.by_name[type.name] = &type;
       }
     } else {

@@ -27,8 +27,10 @@ class PoolKeeper {
   explicit PoolKeeper(Context& context) : context_(context) {}
 
   // Looks at all pools: what they have is counted from these claims. Begins the writes.
-  void Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
-            const std::set<std::string>& marked, TimePoint now);
+  void Look(const std::vector<ClaimPtr>& claims,
+            const std::vector<std::shared_ptr<const ClaimFacts>>& facts,
+            const Context::NodeIndexById& nodes, const std::set<std::string>& marked,
+            TimePoint now);
 
   // With the instance types that can be bought for them; by name. Types are asked for the shapes
   // that wait.
@@ -46,8 +48,15 @@ class PoolKeeper {
   void LaunchEnded(std::string_view pool, bool well, std::string_view reason,
                    std::string_view message);
 
+  // A launch found that nothing of what the pool wants is for sale; one got a machine. Who buys
+  // whoever asks for it (a static pool) waits meanwhile: longer each time.
+  void LaunchSoldOut(const std::string& pool, TimePoint now);
+  void LaunchedOne(const std::string& pool) { sold_out_.erase(pool); }
+  TimePoint SoldOutUntil(const std::string& pool) const;
+
   // Per hour, by what was for sale when it was last asked; 0 if that is not known.
   double PriceOfClaim(const model::NodeClaim& claim) const;
+  uint64_t prices_version() const { return prices_version_; }  // another one for other prices
 
   std::vector<report::PoolState> States(const std::map<std::string, double>& costs) const;
 
@@ -62,6 +71,9 @@ class PoolKeeper {
     int64_t nodes = 0;
   };
 
+  void CountUses(const std::vector<ClaimPtr>& claims,
+                 const std::vector<std::shared_ptr<const ClaimFacts>>& facts,
+                 const Context::NodeIndexById& nodes, const std::set<std::string>& marked);
   NodePoolPtr Evaluated(const NodePoolPtr& pool, TimePoint now);
   void JudgeClass(model::NodePool& pool, TimePoint now);
   void JudgeHealth(const model::NodePool& before, model::NodePool& pool, TimePoint now);
@@ -71,8 +83,17 @@ class PoolKeeper {
   Context& context_;
   std::vector<NodePoolPtr> pools_;
   std::map<std::string, Use> uses_;
+  // Of what they were counted.
+  std::vector<ClaimPtr> counted_;
+  uint64_t counted_nodes_ = 0;
+  std::set<std::string> counted_marked_;
   std::map<std::string, Health> health_;
   std::map<std::string, std::pair<std::string, std::string>> failures_;  // reason, message
+  struct SoldOut {
+    TimePoint until = TimePoint::min();
+    Duration wait = Duration::zero();
+  };
+  std::map<std::string, SoldOut> sold_out_;
   std::set<std::string> busy_;
   // By name: the version that a write answered; until the World shows it nothing is written again.
   std::map<std::string, std::string> written_;
@@ -80,7 +101,8 @@ class PoolKeeper {
     std::shared_ptr<const cloud::InstanceTypes> types;
     std::map<std::string, const cloud::InstanceType*, std::less<>> by_name;
   };
-  std::map<std::string, Sold> sold_;            // by pool
+  std::map<std::string, Sold> sold_;  // by pool
+  uint64_t prices_version_ = 0;
   std::map<std::string, size_t> types_;         // by pool: how many are sold
   std::map<std::string, std::string> trouble_;  // by pool: why no types are known
 };

@@ -67,7 +67,7 @@ std::shared_ptr<DisruptionWorld> PoolSeller::WorldFor(const market::Want& want,
   parts_.provisioner.HoldBackLimits(*world);
   ShowPlaced(want.placed, *world);
   ShowPlaced(view.placed, *world);
-  const std::set<std::string> unsynced = parts_.provisioner.UnsyncedPools(view.now);
+  const std::set<std::string> unsynced = parts_.provisioner.UnsyncedPools();
   std::erase_if(world->solver.pools, [&](const Pool& pool) {
     const NodePoolPtr now = parts_.pools.Find(pool.name);
     std::string why = now == nullptr ? "it is gone" : parts_.provisioner.WhyNotBuy(*now);

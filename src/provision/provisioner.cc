@@ -18,12 +18,7 @@ namespace {
 
 namespace names = model::karpenter;
 
-constexpr Duration kUnsureFor = std::chrono::seconds(10);
 constexpr size_t kTypesToTell = 5;
-
-bool IsUnlaunched(const model::NodeClaim& claim) {
-  return claim.status.provider_id.empty() && !claim.metadata.deletion_timestamp;
-}
 
 report::PlannedMachine Described(const PlannedClaim& planned, const std::string& pool,
                                  const std::vector<PodPtr>& pods, const model::LabelRules& labels) {
@@ -41,74 +36,11 @@ report::PlannedMachine Described(const PlannedClaim& planned, const std::string&
 
 }  // namespace
 
-model::ResourceList MostOf(const cloud::TypeList& types) {
-  model::ResourceList most;
-  for (const cloud::InstanceType* type : types) {
-    for (const auto& [name, amount] : type->capacity) {
-      model::Quantity& there = most[name];
-      if (there.Compare(amount) < 0) there = amount;
-    }
-  }
-  most["nodes"] = model::Quantity::FromUnits(1);
-  return most;
-}
-
 std::string Provisioner::NewName(const std::string& pool) {
   static constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // as the API server
   std::string name = pool + "-";
   for (int i = 0; i < 5; ++i) name += kLetters[context().parts.rng.Below(kLetters.size())];
   return name;
-}
-
-std::set<std::string> Provisioner::OnTheirWay() {
-  std::set<std::string> pods;
-  std::map<std::string, Expected> left;
-  for (const ClaimPtr& claim : parts_.store.List()) {
-    const auto it = expected_.find(claim->metadata.uid);
-    if (it == expected_.end() || !IsUnlaunched(*claim)) continue;
-    if (context().pretends() && NobodyWaits(it->second)) {
-      parts_.store.Forget(claim);
-      continue;
-    }
-    pods.insert(it->second.pods.begin(), it->second.pods.end());
-    left.insert(*it);
-  }
-  expected_ = std::move(left);
-  return pods;
-}
-
-bool Provisioner::NobodyWaits(const Expected& expected) const {
-  return std::ranges::none_of(context().world().Unbound(), [&](const auto* entry) {
-    return expected.pods.contains(entry->pod->metadata.uid);
-  });
-}
-
-std::set<std::string> Provisioner::UnsyncedPools(TimePoint now) {
-  std::set<std::string> pools;
-  std::erase_if(unsure_, [&](const auto& entry) { return entry.second <= now; });
-  for (const auto& [pool, until] : unsure_) pools.insert(pool);
-  for (const ClaimPtr& claim : parts_.store.List()) {
-    if (IsUnlaunched(*claim) && !expected_.contains(claim->metadata.uid))
-      pools.insert(LabelOr(claim->metadata.labels, model::kNodePoolLabel));
-  }
-  return pools;
-}
-
-void Provisioner::HoldBackLimits(DisruptionWorld& world) {
-  for (const ClaimPtr& claim : parts_.store.List()) {
-    if (!IsUnlaunched(*claim)) continue;
-    const std::string pool = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
-    const auto it = std::ranges::find(world.solver.pools, pool, &Pool::name);
-    if (it == world.solver.pools.end()) continue;
-    const auto expected = expected_.find(claim->metadata.uid);
-    for (auto& [resource, limit] : it->limits) {
-      if (expected != expected_.end()) {
-        if (const auto* most = expected->second.most.Find(resource)) limit.Sub(*most);
-      } else if (resource == "nodes") {
-        limit.Sub(model::Quantity::FromUnits(1));
-      }
-    }
-  }
 }
 
 std::string Provisioner::WhyNotBuy(const model::NodePool& pool) {
@@ -157,6 +89,10 @@ void Provisioner::Nominate(const DisruptionWorld& world, const SolveRequest& req
   for (const ExistingPlacement& placement : outcome.existing) {
     const StateNode& state = world.solver.nodes[placement.node];
     const Machine& machine = world.machines[placement.node];
+    if (machine.claim != nullptr && IsUnlaunched(*machine.claim)) {
+      Expect(*machine.claim, placement, request, told);
+      continue;
+    }
     const std::string id = machine.claim != nullptr ? machine.claim->status.provider_id
                            : state.node->spec.provider_id.empty() ? state.node->metadata.name
                                                                   : state.node->spec.provider_id;
@@ -183,15 +119,11 @@ Task<Result<ClaimPtr>> Provisioner::Buy(Wish wish) {
       LabelOr(claim.metadata.annotations, names::kMinValuesRelaxedAnnotation) == "true";
   const std::string pool = wish.pool->metadata.name;
   auto made = co_await parts_.store.Create(std::move(claim));
-  if (!made.ok()) {
-    const Code code = made.status().code();
-    if (code == Code::kUnavailable || code == Code::kDeadlineExceeded)
-      unsure_[pool] = Later(context().Now(), kUnsureFor);
-    co_return made.status();
-  }
+  if (!made.ok()) co_return made.status();
   Expected expected;
-  for (const PodPtr& pod : wish.pods) expected.pods.insert(pod->metadata.uid);
+  for (const PodPtr& pod : wish.pods) expected.pods[pod->metadata.uid].asked = pod;
   expected.most = std::move(wish.most);
+  expected.least = std::move(wish.least);
   expected_[(*made)->metadata.uid] = std::move(expected);
   MetricLabels labels;
   labels["reason"] = wish.reason;
@@ -322,7 +254,12 @@ Task<void> Provisioner::BuyAll(const DisruptionWorld& world, const SolveRequest&
       told.machines.push_back(std::move(machine));
       continue;
     }
-    Wish wish{pools[i], std::move(claims[i]), "provisioned", machine.pods, MostOf(planned.types)};
+    Wish wish{.pool = pools[i],
+              .claim = std::move(claims[i]),
+              .reason = "provisioned",
+              .pods = machine.pods,
+              .most = MostOf(planned.types),
+              .least = LeastOf(planned.types)};
     purchases.push_back(BuyPlanned(std::move(wish), std::move(machine)));
   }
   auto bought = co_await WhenAll(std::move(purchases));
@@ -332,18 +269,19 @@ Task<void> Provisioner::BuyAll(const DisruptionWorld& world, const SolveRequest&
 Task<report::Provisioning> Provisioner::Run(TimePoint now) {
   report::Provisioning told{.at = now};
   const std::set<std::string> on_their_way = OnTheirWay();
-  const std::set<std::string> unsynced = UnsyncedPools(now);
+  const std::set<std::string> unsynced = UnsyncedPools();
   told.held_back = WhyNotNow(unsynced);
   if (!told.held_back.empty()) co_return told;
   const ViewParts view{context(), parts_.store, parts_.pools, parts_.marks};
   const auto world = std::make_shared<DisruptionWorld>(MakeView(view, now));
-  HoldBackLimits(*world);
   TellIgnored(*world, told);
   SolveRequest request = RequestOf(*world, on_their_way);
   request.count_zones = context().options().observe_cluster_state;
   for (const PodPtr& pod : request.pods) parts_.times.Seen(*pod, now);
   told.pods = request.pods.size();
   if (request.pods.empty()) co_return told;
+  ShowExpected(*world);
+  HoldBackLimits(*world);
   auto outcome = co_await Solve(world, request);
   if (!outcome.ok()) {
     told.held_back = "no worker is free: " + outcome.status().message();

@@ -2,9 +2,10 @@
 //
 // One run: what waits and what there is are copied out of the World, the solver works (on a worker:
 // values only), kube-scheduler's filters are asked, claims are created and their launch is begun. A
-// pod whose claim is not launched yet is not asked for again. A pool with a claim that is not
-// launched and of whose pods nothing is known (it was created by a process before us) buys nothing
-// until that is over; others go on. (The peer stops everything.)
+// pod whose claim is not launched yet is not asked for again, and the room that such a claim is sure
+// to have takes pods that come later. A pool with a claim that is not launched and of whose pods
+// nothing is known (it was created by a process before us) buys nothing until that is over; others go
+// on. (The peer stops everything.)
 //
 // Decision thread; one run at a time.
 
@@ -43,16 +44,18 @@ class Provisioner {
     model::NodeClaim claim;
     std::string reason;  // provisioned, unhealthy, drifted, empty, underutilized
     std::vector<PodPtr> pods;
-    model::ResourceList most = {};  // that the machine may turn out to have
+    model::ResourceList most = {};   // that the machine may turn out to have
+    model::ResourceList least = {};  // that pods will find on it; empty: not known
   };
   Task<Result<ClaimPtr>> Buy(Wish wish);
   // Why the pool may not buy one more now; "" if it may.
   std::string WhyNotBuy(const model::NodePool& pool);
 
-  // Takes what claims on their way may turn out to have off the pools' limits.
+  // Takes what claims on their way may turn out to have off the pools' limits; but for those that
+  // the world shows, which count by themselves.
   void HoldBackLimits(DisruptionWorld& world);
   // Pools with a claim that is not launched and of whose pods nothing is known.
-  std::set<std::string> UnsyncedPools(TimePoint now);
+  std::set<std::string> UnsyncedPools();
 
   // Claims of static pools: as many as are wished for.
   void KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint now);
@@ -95,14 +98,25 @@ class Provisioner {
   static constexpr Duration kFailedAgain = std::chrono::minutes(5);
 
   const Parts parts_;
-  struct Expected {
-    std::set<std::string> pods;  // uids
-    model::ResourceList most;    // that it may turn out to have
+  struct ExpectedPod {
+    PodPtr asked;             // as it was when it was decided on
+    PodPtr placed = nullptr;  // on the machine that is to come; made when it is first shown
   };
+  struct Expected {
+    std::map<std::string, ExpectedPod> pods;  // by uid
+    model::ResourceList most;                 // that it may turn out to have
+    model::ResourceList least;                // that pods will find on it; empty: not known
+  };
+  // Machines on their way, as the least that they may turn out to be, with the pods that they are
+  // for.
+  void ShowExpected(DisruptionWorld& world);
+  std::vector<PodPtr> StillExpected(const std::string& claim, Expected& expected) const;
+  // These, too, wait for that claim.
+  void Expect(const model::NodeClaim& claim, const ExistingPlacement& placement,
+              const SolveRequest& request, report::Provisioning& told);
   // Of a dry run: all of them have a node by now, or are gone.
   bool NobodyWaits(const Expected& expected) const;
   std::map<std::string, Expected> expected_;  // by the claim's uid
-  std::map<std::string, TimePoint> unsure_;   // by pool: a create whose end is not known
   std::set<std::string> static_busy_;         // pools
   size_t solves_ = 0;
   std::set<std::string> zones_told_;
@@ -110,5 +124,8 @@ class Provisioner {
 
 // The most that a machine of any of these types has; with "nodes".
 model::ResourceList MostOf(const cloud::TypeList& types);
+// What pods find on a machine of any of them, whichever offering it is.
+model::ResourceList LeastOf(const cloud::TypeList& types);
+bool IsUnlaunched(const model::NodeClaim& claim);
 
 }  // namespace coppice::provision

@@ -5,20 +5,13 @@
 #include <string_view>
 #include <tuple>
 
+#include "provision/claim_builder.h"
 #include "provision/pod_selection.h"
 #include "report/explain.h"
 
 namespace coppice::provision {
 
 namespace {
-
-// Labels whose one value a requirement settles.
-void SettleLabels(const model::NodeRequirements& requirements, model::Labels& labels) {
-  for (const model::NodeRequirement& requirement : requirements) {
-    if (!requirement.complement() && requirement.values().size() == 1)
-      labels[requirement.key()] = requirement.values()[0];
-  }
-}
 
 model::Node ReadyNode(const std::string& name) {
   model::Node node;
@@ -43,7 +36,11 @@ class PlanInSnapshot {
   }
 
   cluster::NodeIndex AddExisting(const StateNode& state) {
-    if (state.node != nullptr) return snapshot_.FindNode(state.node->metadata.name);
+    if (state.node != nullptr) {
+      const auto there = snapshot_.FindNode(state.node->metadata.name);
+      // Of a machine that is not launched yet the node is imagined.
+      if (there != cluster::kNone || state.registered()) return there;
+    }
     model::Node node = ReadyNode(state.claim->name);
     node.metadata.labels = state.labels();
     node.metadata.labels[model::kHostnameLabel] = state.claim->name;

@@ -30,6 +30,7 @@
 #include "model/pod.h"
 #include "model/requirements.h"
 #include "model/workloads.h"
+#include "provision/pod_list.h"
 #include "provision/storage_index.h"
 
 namespace coppice::provision {
@@ -37,7 +38,6 @@ namespace coppice::provision {
 class DefaultSpread;     // default_spread.h
 struct EphemeralTaints;  // tolerance.h
 
-using PodPtr = std::shared_ptr<const model::Pod>;
 using NodePtr = std::shared_ptr<const model::Node>;
 
 // What the solver reads of a NodePool that may buy: ready, not static, not being deleted.
@@ -75,7 +75,7 @@ struct StateNode {
   bool marked_for_deletion = false;         // takes no pods; its own are asked for again
   // Inside its pool's consolidateAfter: takes no pods that consolidation would move.
   bool settling = false;
-  std::vector<PodPtr> pods;  // bound to it, without the terminal ones
+  PodList pods;  // bound to it, without the terminal ones
 
   // As the cluster state of the peer reads them: the claim speaks until the node is registered.
   bool managed() const { return claim != nullptr; }

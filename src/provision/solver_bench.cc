@@ -11,11 +11,12 @@
 namespace coppice::provision {
 namespace {
 
-void Ask(benchmark::State& state, const std::vector<PodPtr>& pods) {
+void Ask(benchmark::State& state, const std::vector<PodPtr>& pods, bool upstream_exact = false) {
   constexpr int kTypes = 400;
   const SolverInput input = BenchInput(kTypes);
   SolverOptions options;
   options.labels.well_known.insert("integer");
+  options.upstream_exact = upstream_exact;
   size_t claims = 0;
   size_t errors = 0;
   for (auto _ : state) {
@@ -42,6 +43,25 @@ void BM_PodsWithWishes_400Types(benchmark::State& state) {
   Ask(state, BenchPods(42).WithWishes(static_cast<size_t>(state.range(0))));
 }
 BENCHMARK(BM_PodsWithWishes_400Types)->ArgName("pods")->Arg(4'000)->Unit(benchmark::kMillisecond);
+
+// The same under --upstream-exact.
+void BM_DiversePods_400Types_Exact(benchmark::State& state) {
+  Ask(state, BenchPods(42).Diverse(static_cast<size_t>(state.range(0))), true);
+}
+BENCHMARK(BM_DiversePods_400Types_Exact)
+    ->ArgName("pods")
+    ->Arg(1'000)
+    ->Arg(5'000)
+    ->Arg(20'000)
+    ->Unit(benchmark::kMillisecond);
+
+void BM_PodsWithWishes_400Types_Exact(benchmark::State& state) {
+  Ask(state, BenchPods(42).WithWishes(static_cast<size_t>(state.range(0))), true);
+}
+BENCHMARK(BM_PodsWithWishes_400Types_Exact)
+    ->ArgName("pods")
+    ->Arg(4'000)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace coppice::provision

@@ -44,15 +44,19 @@ class Writer {
   Writer(const ClusterState& state, MetricPage& page) : state_(state), page_(page) {
     for (const NodePtr& node : state.nodes) nodes_[node->metadata.name] = node.get();
     for (const ClaimPtr& claim : state.claims) claimed_.insert(claim->status.provider_id);
-    for (const PodPtr& pod : state.pods) AddUse(*pod);
+    for (const PodList& pods : state.pods) {
+      for (const PodPtr& pod : pods) AddUse(*pod);
+    }
   }
 
   void WriteAll() {
     for (const NodePtr& node : state_.nodes) WriteNode(*node);
     WriteUtilization();
-    for (const PodPtr& pod : state_.pods) {
-      WritePod(*pod);
-      WriteWaiting(*pod);
+    for (const PodList& pods : state_.pods) {
+      for (const PodPtr& pod : pods) {
+        WritePod(*pod);
+        WriteWaiting(*pod);
+      }
     }
     for (const ClaimPtr& claim : state_.claims) WriteStatus(*claim);
     for (const NodePoolPtr& pool : state_.pools) WriteStatus(*pool);

@@ -22,7 +22,7 @@ namespace coppice::provision {
 struct ClusterState {
   TimePoint at;
   std::vector<NodePtr> nodes;
-  std::vector<PodPtr> pods;
+  std::vector<PodList> pods;  // of each node, and the others
   std::vector<ClaimPtr> claims;
   std::vector<NodePoolPtr> pools;
   PodTimes::ByUid pod_times;  // of pods that have not started

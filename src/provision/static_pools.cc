@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "provision/claim_builder.h"
+#include "provision/disruption/candidate.h"
 #include "provision/disruption/pod_rules.h"
 #include "provision/provisioner.h"
 
@@ -22,7 +23,7 @@ struct Leaver {
 
 }  // namespace
 
-void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint) {
+void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint now) {
   if (!context().options().gates.static_capacity) return;
   for (const NodePoolPtr& pool : parts_.pools.pools()) {
     const std::string& name = pool->metadata.name;
@@ -52,6 +53,11 @@ void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint) {
       if (const auto* limit = pool->spec.limits.Find("nodes"))
         more = std::min(more, limit->Value() - all);
       if (more <= 0) continue;
+      const TimePoint again = parts_.pools.SoldOutUntil(name);
+      if (now < again && !context().options().upstream_exact) {
+        context().WakeAt(again);
+        continue;
+      }
       static_busy_.insert(name);
       context().Spawn(GrowStatic(pool, more));
     } else if (surplus > 0) {
@@ -64,14 +70,11 @@ void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint) {
 Task<void> Provisioner::GrowStatic(NodePoolPtr pool, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     PlannedClaim planned;
-    planned.requirements =
-        model::NodeRequirements::From(pool->spec.template_.spec.requirements, context().labels());
+    planned.requirements = RequirementsOf(*pool, context().labels());
     Wish wish;
     wish.pool = pool;
     wish.reason = "provisioned";
     wish.claim = ClaimFrom(*pool, planned, context().labels());
-    // The provider chooses among all that the pool allows.
-    wish.claim.spec.requirements = pool->spec.template_.spec.requirements;
     const auto made = co_await Buy(std::move(wish));
     if (!made.ok()) {
       context().parts.log.Warning("a node claim of a static pool could not be created",
@@ -97,11 +100,12 @@ Task<void> Provisioner::ShrinkStatic(NodePoolPtr pool, std::vector<ClaimPtr> cla
           const model::Pod& pod = *entry->pod;
           if (IsTerminal(pod)) continue;
           const bool is_protected = !IsDisruptable(pod, now);
+          leaver.cost += EvictionCost(pod, context().options().gates.pod_deletion_cost_management);
           if (IsOwnedBy(pod, "apps/v1", "DaemonSet") && !is_protected) continue;
           leaver.rank = std::max(leaver.rank, is_protected ? 3 : 2);
-          leaver.cost += EvictionCost(pod, context().options().gates.pod_deletion_cost_management);
         }
       }
+      leaver.cost *= LifetimeLeft(*claim, now);
     }
     leavers.push_back(std::move(leaver));
   }

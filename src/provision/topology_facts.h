@@ -70,7 +70,6 @@ class TopologyFacts {
   std::vector<SpecId> InverseRulesOf(const model::Pod& pod, TolerationsId tolerations);
 
   const TopologySpec& spec(SpecId id) const { return specs_[id]; }
-  size_t identities() const { return identities_.size(); }
 
   LabelsId LabelsOf(const model::Pod& pod);
   bool Selects(SpecId spec, LabelsId labels);

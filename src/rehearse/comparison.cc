@@ -44,11 +44,28 @@ const std::vector<Row>& Rows() {
       {"pods started", [](const Outcome& o) { return fmt::format("{}", o.started); }},
       {"half waited less than", [](const Outcome& o) { return Time(o.median_wait); }},
       {"99 of 100 waited less than", [](const Outcome& o) { return Time(o.long_wait); }},
-      {"longest wait", [](const Outcome& o) { return Time(o.longest_wait); }},
-      {"of", [](const Outcome& o) { return o.longest_waiter.empty() ? "-" : o.longest_waiter; }},
+      {"longest wait", [](const Outcome& o) { return Time(o.longest_wait()); }},
       {"still waiting at the end", [](const Outcome& o) { return fmt::format("{}", o.waiting); }},
       {"passes", [](const Outcome& o) { return fmt::format("{}", o.passes); }},
   };
+  return rows;
+}
+
+// Of gangs, where any was played.
+const std::vector<Row>& GangRows() {
+  static const std::vector<Row> rows = {
+      {"gangs started", [](const Outcome& o) { return fmt::format("{}", o.gangs_started); }},
+      {"gangs that did not",
+       [](const Outcome& o) { return fmt::format("{}", o.gangs - o.gangs_started); }},
+      {"half of them waited less", [](const Outcome& o) { return Time(o.median_gang_wait); }},
+  };
+  return rows;
+}
+
+std::vector<Row> RowsFor(const std::vector<Outcome>& outcomes) {
+  std::vector<Row> rows = Rows();
+  if (std::ranges::any_of(outcomes, [](const Outcome& o) { return o.gangs > 0; }))
+    rows.insert(rows.end(), GangRows().begin(), GangRows().end());
   return rows;
 }
 
@@ -118,6 +135,19 @@ std::string Chart(const std::vector<Outcome>& outcomes, const char* title,
   return out + "</svg>\n";
 }
 
+std::string WaitLines(const std::vector<Outcome>& outcomes) {
+  std::string out;
+  for (const Outcome& outcome : outcomes) {
+    out += fmt::format("  {}:\n", outcome.name);
+    for (const Wait& wait : outcome.longest_waits)
+      out += fmt::format("    {:<9} {}\n", Time(wait.time), wait.pod);
+    if (outcome.longest_waits.empty()) out += "    nobody waited\n";
+    for (const Wait& wait : outcome.longest_gangs)
+      out += fmt::format("    {:<9} the gang {}\n", Time(wait.time), wait.pod);
+  }
+  return out;
+}
+
 std::string DecisionLines(const Outcome& outcome, const std::vector<Decision>& decisions) {
   std::string out;
   for (const Decision& decision : decisions) {
@@ -149,11 +179,12 @@ std::string AsText(const std::vector<Outcome>& outcomes) {
   std::string out = fmt::format("{:<28}", "");
   for (const Outcome& outcome : outcomes) out += fmt::format(" {:>22}", outcome.name);
   out += '\n';
-  for (const Row& row : Rows()) {
+  for (const Row& row : RowsFor(outcomes)) {
     out += fmt::format("{:<28}", row.label);
     for (const Outcome& outcome : outcomes) out += fmt::format(" {:>22}", row.value(outcome));
     out += '\n';
   }
+  out += "\nThe longest waits:\n" + WaitLines(outcomes);
   if (outcomes.size() != 2) return out;
   const Parting parting = WhereTheyPart(outcomes[0], outcomes[1], kDecisionsShown);
   if (parting.left.empty() && parting.right.empty()) {
@@ -181,7 +212,7 @@ std::string AsHtml(const std::vector<Outcome>& outcomes, const std::string& log)
     out += fmt::format("<th style=\"color:{}\">{}</th>", kColours[i % 2], Html(outcomes[i].name));
   }
   out += "</tr>\n";
-  for (const Row& row : Rows()) {
+  for (const Row& row : RowsFor(outcomes)) {
     out += fmt::format("<tr><td>{}</td>", row.label);
     for (const Outcome& outcome : outcomes) {
       out += fmt::format("<td>{}</td>", Html(row.value(outcome)));
@@ -189,6 +220,7 @@ std::string AsHtml(const std::vector<Outcome>& outcomes, const std::string& log)
     out += "</tr>\n";
   }
   out += "</table>\n";
+  out += fmt::format("<h2>The longest waits</h2>\n<pre>{}</pre>\n", Html(WaitLines(outcomes)));
   out += Chart(outcomes, "Machines", [](const Sample& s) { return s.machines; });
   out += Chart(outcomes, "Pods that wait", [](const Sample& s) { return s.pending; });
   out += Chart(outcomes, "Pods that are wanted", [](const Sample& s) { return s.pods; });

@@ -48,8 +48,25 @@ int NumberAt(const Json& line, const char* key, int otherwise) {
 void DemandReader::Done(const std::string& name) {
   const auto found = alive_.find(name);
   if (found == alive_.end()) return;
-  demand_.pods[found->second].done = now_;
+  demand_.pods[found->second.pod].done = now_;
   alive_.erase(found);
+}
+
+void DemandReader::Bound(size_t pod, std::string node) {
+  PodLife& life = demand_.pods[pod];
+  if (!life.bound) life.bound = now_;
+  if (life.node.empty()) life.node = std::move(node);
+}
+
+bool DemandReader::GoesOn(const std::string& name, const Json& line) {
+  const auto known = alive_.find(name);
+  if (known == alive_.end()) return false;
+  const auto created = TimeAt(line, "created");
+  if (created && known->second.created && *created != *known->second.created) return false;
+  // Since the last look at the file before it may have got a node.
+  if (std::string node = TextAt(line, "node"); !node.empty())
+    Bound(known->second.pod, std::move(node));
+  return true;
 }
 
 void DemandReader::ReadShape(const Json& line) {
@@ -74,12 +91,15 @@ void DemandReader::ReadAdded(const std::string& name, const Json& line) {
     ++unreadable_;
     return;
   }
-  if (in_all_ && !first_all_ && alive_.contains(name)) return;  // known from the file before
+  if (in_all_ && !first_all_ && GoesOn(name, line)) return;
   Done(name);
   PodLife life{.name = name, .shape = shape->second, .node = TextAt(line, "node")};
-  life.created = std::clamp(TimeAt(line, "created").value_or(now_), demand_.start, now_);
-  if (!life.node.empty()) life.bound = now_;
-  alive_[name] = demand_.pods.size();
+  const auto created = TimeAt(line, "created");
+  life.created = std::clamp(created.value_or(now_), demand_.start, now_);
+  // Everything may take several looks: who was there before the first of them stood there then.
+  const bool stood = in_all_ && first_all_ && life.created == demand_.start;
+  if (!life.node.empty()) life.bound = stood ? demand_.start : now_;
+  alive_[name] = {demand_.pods.size(), created};
   demand_.pods.push_back(std::move(life));
 }
 
@@ -117,21 +137,53 @@ void DemandReader::ReadBudget(const std::string& name, const Json& line) {
   budgets_.insert_or_assign(name, *std::move(budget));
 }
 
-void DemandReader::ReadPool(const std::string& name, const Json& line) {
+void DemandReader::ReadGang(const std::string& name, const Json& line) {
   const auto object = line.find("object");
+  const auto known = gangs_alive_.find(name);
   if (object == line.end()) {
-    pools_.erase(name);
+    if (known == gangs_alive_.end()) return;
+    demand_.gangs[known->second].done = now_;
+    gangs_alive_.erase(known);
     return;
   }
-  auto pool = wire::FromJson<model::NodePool>(object->dump());
-  if (!pool.ok()) {
+  auto group = wire::FromJson<model::PodGroup>(object->dump());
+  const size_t slash = name.find('/');
+  if (!group.ok() || slash == std::string::npos) {
     ++unreadable_;
     return;
   }
-  pool->metadata = {};
-  pool->metadata.name = name;
-  pool->status = {};
-  pools_.insert_or_assign(name, *std::move(pool));
+  if (in_all_) gangs_named_.insert(name);
+  group->metadata = {};
+  group->metadata.namespace_ = name.substr(0, slash);
+  group->metadata.name = name.substr(slash + 1);
+  group->status = {};
+  if (known != gangs_alive_.end()) {
+    demand_.gangs[known->second].group = *std::move(group);
+    return;
+  }
+  gangs_alive_[name] = demand_.gangs.size();
+  demand_.gangs.push_back({.group = *std::move(group), .created = now_});
+}
+
+// Of an object without a namespace, as it is from here on.
+template <class T>
+void DemandReader::ReadNamed(const std::string& name, const Json& line,
+                             std::map<std::string, T>& objects) {
+  const auto object = line.find("object");
+  if (object == line.end()) {
+    objects.erase(name);
+    return;
+  }
+  auto read = wire::FromJson<T>(object->dump());
+  if (!read.ok()) {
+    ++unreadable_;
+    return;
+  }
+  T one = *std::move(read);
+  one.metadata = {};
+  one.metadata.name = name;
+  if constexpr (requires { one.status; }) one.status = {};
+  objects.insert_or_assign(name, std::move(one));
 }
 
 void DemandReader::ReadType(const std::string& name, const Json& line) {
@@ -157,6 +209,11 @@ void DemandReader::EndOfAll() {
       if (!named_.contains(name)) missed.push_back(name);
     }
     for (const std::string& name : missed) Done(name);
+    std::erase_if(gangs_alive_, [this](const auto& gang) {
+      if (gangs_named_.contains(gang.first)) return false;
+      demand_.gangs[gang.second].done = now_;
+      return true;
+    });
   }
   in_all_ = first_all_ = false;
 }
@@ -171,8 +228,11 @@ void DemandReader::Line(std::string_view text) {
     in_all_ = true;
     shape_ids_.clear();
     named_.clear();
+    gangs_named_.clear();
     budgets_.clear();
     pools_.clear();
+    queues_.clear();
+    priorities_.clear();
   } else if (const auto at = TimeAt(line, "at")) {
     now_ = std::max(now_, *at);
     if (!started_) demand_.start = now_;
@@ -185,19 +245,24 @@ void DemandReader::Line(std::string_view text) {
   } else if (const std::string bound = TextAt(line, "bind"); !bound.empty()) {
     const auto found = alive_.find(bound);
     if (found == alive_.end()) return;
-    PodLife& life = demand_.pods[found->second];
-    if (!life.bound) life.bound = now_;
-    if (life.node.empty()) life.node = TextAt(line, "node");
+    Bound(found->second.pod, TextAt(line, "node"));
   } else if (const std::string done = TextAt(line, "done"); !done.empty()) {
     Done(done);
   } else if (const std::string budget = TextAt(line, "budget"); !budget.empty()) {
     ReadBudget(budget, line);
   } else if (const std::string pool = TextAt(line, "nodepool"); !pool.empty()) {
-    ReadPool(pool, line);
+    ReadNamed(pool, line, pools_);
+  } else if (const std::string gang = TextAt(line, "gang"); !gang.empty()) {
+    ReadGang(gang, line);
+  } else if (const std::string queue = TextAt(line, "queue"); !queue.empty()) {
+    ReadNamed(queue, line, queues_);
+  } else if (const std::string priority = TextAt(line, "priority"); !priority.empty()) {
+    ReadNamed(priority, line, priorities_);
   } else if (const std::string type = TextAt(line, "type"); !type.empty()) {
     ReadType(type, line);
   } else if (const std::string node = TextAt(line, "node"); !node.empty()) {
-    if (first_all_) demand_.start_nodes[node] = {TextAt(line, "group"), TextAt(line, "pool")};
+    if (first_all_ && now_ == demand_.start)
+      demand_.start_nodes[node] = {TextAt(line, "group"), TextAt(line, "pool")};
   } else if (const std::string group = TextAt(line, "group"); !group.empty()) {
     if (line.contains("max")) ReadGroup(group, line);
   } else if (line.contains("all")) {
@@ -212,6 +277,8 @@ Result<Demand> DemandReader::Finish() && {
   }
   for (auto& [name, budget] : budgets_) demand_.budgets.push_back(std::move(budget));
   for (auto& [name, pool] : pools_) demand_.pools.push_back(std::move(pool));
+  for (auto& [name, queue] : queues_) demand_.queues.push_back(std::move(queue));
+  for (auto& [name, one] : priorities_) demand_.priorities.push_back(std::move(one));
   for (auto& [name, type] : types_) demand_.types.push_back(std::move(type));
   std::ranges::stable_sort(demand_.pods, std::less<>(), &PodLife::created);
   return std::move(demand_);

@@ -10,12 +10,14 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "model/batch.h"
 #include "model/node_pool.h"
 #include "model/objects.h"
 
@@ -64,6 +66,13 @@ struct RecordedType {
   std::optional<double> spot_price;  // absent: is not sold so
 };
 
+// Pods that start together.
+struct GangLife {
+  model::PodGroup group;
+  TimePoint created;
+  std::optional<TimePoint> done;
+};
+
 struct Demand {
   TimePoint start;
   TimePoint end;
@@ -74,6 +83,9 @@ struct Demand {
   std::vector<model::PodDisruptionBudget> budgets;  // as they were last
   std::vector<model::NodePool> pools;               // likewise
   std::vector<RecordedType> types;                  // by name
+  std::vector<GangLife> gangs;                      // in the order in which they came
+  std::vector<model::Queue> queues;                 // as they were last
+  std::vector<model::PriorityClass> priorities;     // likewise
   std::vector<std::string> notes;                   // what could not be read
 
   // It was on a node when the log begins.
@@ -91,21 +103,35 @@ class DemandReader {
 
  private:
   void Done(const std::string& name);
+  void Bound(size_t pod, std::string node);
+  // Alive under this name and, as far as both lines say, the same pod: it goes on.
+  bool GoesOn(const std::string& name, const nlohmann::json& line);
   void ReadShape(const nlohmann::json& line);
   void ReadAdded(const std::string& name, const nlohmann::json& line);
   void ReadGroup(const std::string& id, const nlohmann::json& line);
   void ReadBudget(const std::string& name, const nlohmann::json& line);
-  void ReadPool(const std::string& name, const nlohmann::json& line);
+  template <class T>
+  void ReadNamed(const std::string& name, const nlohmann::json& line,
+                 std::map<std::string, T>& objects);
+  void ReadGang(const std::string& name, const nlohmann::json& line);
   void ReadType(const std::string& name, const nlohmann::json& line);
   void EndOfAll();
 
   Demand demand_;
   std::map<int, uint32_t> shape_ids_;  // of the current file
-  std::map<std::string, size_t, std::less<>> alive_;
+  struct Alive {
+    size_t pod = 0;                    // of demand_.pods
+    std::optional<TimePoint> created;  // as the line has it
+  };
+  std::map<std::string, Alive, std::less<>> alive_;
   std::map<std::string, size_t, std::less<>> group_at_;
   std::map<std::string, model::PodDisruptionBudget> budgets_;
   std::map<std::string, model::NodePool> pools_;
   std::map<std::string, RecordedType> types_;
+  std::map<std::string, model::Queue> queues_;
+  std::map<std::string, model::PriorityClass> priorities_;
+  std::map<std::string, size_t> gangs_alive_;  // of demand_.gangs
+  std::set<std::string> gangs_named_;          // in this "everything"
   bool started_ = false;
   bool in_all_ = false;                // between a file's beginning and its {"all"}
   bool first_all_ = true;              // of the first file: what stood there

@@ -1,24 +1,17 @@
-// What a recorded cluster wanted: from lines, and from a World by way of the recorder.
+// What a recorded cluster wanted, from lines.
 
 #include "rehearse/demand.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/fake_clock.h"
-#include "cloud/fake_node_claims.h"
-#include "cloud/fake_node_groups.h"
 #include "rehearse/recorded_config.h"
-#include "rehearse/recorder.h"
 #include "test/support/must.h"
-#include "test/support/test_certificates.h"
-#include "wire/wire.h"
 
 namespace coppice::rehearse {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr int64_t kStart = 1'767'592'800'000;
 TimePoint At(int64_t seconds) {
@@ -61,6 +54,50 @@ TEST(DemandTest, ANewFileGoesOnWhereTheLastOneWas) {
   EXPECT_EQ(demand.pods[1].done, std::nullopt);
 }
 
+// A pod that was bound between the last look at one file and the first at the next is told of with its
+// node and without a "bind".
+TEST(DemandTest, ANodeThatCameWithANewFileCounts) {
+  const Demand demand = MUST(FromLines(
+      {R"({"coppice-log":1})", R"({"at":1767592800000})", kShape, R"({"all":true})",
+       R"({"at":1767592810000})", R"({"add":"d/a","shape":0,"created":1767592809000})",
+       R"({"coppice-log":1})", R"({"at":1767592860000})", kShape,
+       R"({"add":"d/a","shape":0,"created":1767592809000,"node":"n"})", R"({"all":true})"}));
+  ASSERT_EQ(demand.pods.size(), 1u);
+  EXPECT_EQ(demand.pods[0].created, At(9));
+  EXPECT_EQ(demand.pods[0].bound, At(60));
+  EXPECT_EQ(demand.pods[0].node, "n");
+  EXPECT_EQ(demand.pods[0].done, std::nullopt);
+}
+
+TEST(DemandTest, TwoPodsOfOneNameInTwoFilesAreTwo) {
+  const Demand demand = MUST(FromLines(
+      {R"({"coppice-log":1})", R"({"at":1767592800000})", kShape,
+       R"({"add":"d/web-0","shape":0,"created":1767592700000,"node":"n"})", R"({"all":true})",
+       R"({"coppice-log":1})", R"({"at":1767592860000})", kShape,
+       R"({"add":"d/web-0","shape":0,"created":1767592855000,"node":"m"})", R"({"all":true})"}));
+  ASSERT_EQ(demand.pods.size(), 2u);
+  EXPECT_EQ(demand.pods[0].node, "n");
+  EXPECT_EQ(demand.pods[0].done, At(60));
+  EXPECT_EQ(demand.pods[1].created, At(55));
+  EXPECT_EQ(demand.pods[1].node, "m");
+  EXPECT_EQ(demand.pods[1].done, std::nullopt);
+}
+
+// What stood there is told of in several looks.
+TEST(DemandTest, WhoIsToldOfLaterStoodThereAllTheSame) {
+  const Demand demand = MUST(FromLines(
+      {R"({"coppice-log":1})", R"({"at":1767592800000})", kShape, R"({"node":"n","group":"g"})",
+       R"({"add":"d/a","shape":0,"created":1767592700000,"node":"n"})", R"({"at":1767592801000})",
+       R"({"node":"late","group":"g"})",
+       R"({"add":"d/b","shape":0,"created":1767592700000,"node":"n"})",
+       R"({"add":"d/new","shape":0,"created":1767592800500,"node":"n"})", R"({"all":true})"}));
+  ASSERT_EQ(demand.pods.size(), 3u);
+  EXPECT_TRUE(demand.Stood(demand.pods[0]));
+  EXPECT_TRUE(demand.Stood(demand.pods[1]));
+  EXPECT_FALSE(demand.Stood(demand.pods[2]));
+  EXPECT_EQ(demand.start_nodes.size(), 1u) << "another came while it was being told";
+}
+
 TEST(DemandTest, LinesThatCannotBeReadAreCounted) {
   const Demand demand = MUST(FromLines({R"({"at":1767592800000})", "no JSON", "[]",
                                         R"({"add":"d/a","shape":7})", R"({"at":"tomorrow"})"}));
@@ -70,155 +107,16 @@ TEST(DemandTest, LinesThatCannotBeReadAreCounted) {
   EXPECT_FALSE(FromLines({"{}"}).ok());
 }
 
-model::Pod APod(const std::string& name) {
-  model::Pod pod;
-  pod.metadata.name = name;
-  pod.metadata.namespace_ = "d";
-  pod.metadata.uid = "uid-" + name;
-  pod.metadata.creation_timestamp = model::Time{At(0)};
-  pod.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"] = "PASSWORD";
-  pod.metadata.annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
-  pod.metadata.owner_references = {
-      {.kind = "ReplicaSet", .name = "web", .uid = "u", .controller = true}};
-  pod.spec.containers.emplace_back().name = "main";
-  pod.spec.restart_policy = "Always";
-  return pod;
-}
-
-TEST(RecorderTest, WhatAWorldGoesThroughIsReadBackWithoutSecrets) {
-  test::TempDirectory dir;
-  InlineWorkers workers;
-  const Log log = Log::Null();
-  cluster::World world;
-  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world);
-  world.UpsertPod(std::make_shared<const model::Pod>(APod("a")));
-  recorder.Look(nullptr, At(0));
-  model::Pod bound = APod("a");
-  bound.spec.node_name = "n";
-  world.UpsertPod(std::make_shared<const model::Pod>(bound));
-  world.UpsertPod(std::make_shared<const model::Pod>(APod("b")));
-  recorder.Look(nullptr, At(10));
-  world.DeletePod("d", "a");
-  recorder.Look(nullptr, At(20));
-
-  const Demand demand = MUST(ReadDemand(dir.At("log")));
-  ASSERT_EQ(demand.pods.size(), 2u);
-  EXPECT_EQ(demand.shapes.size(), 1u) << "alike but for their names";
-  EXPECT_EQ(demand.shapes[0].owner_name, "web");
-  EXPECT_EQ(demand.pods[0].bound, At(10));
-  EXPECT_EQ(demand.pods[0].done, At(20));
-  EXPECT_EQ(demand.pods[1].done, std::nullopt);
-  std::string all;
-  std::vector<std::string> notes;
-  EXPECT_OK(ReadLog(dir.At("log"), [&](std::string_view line) { all += line; }, notes));
-  EXPECT_THAT(all, Not(HasSubstr("PASSWORD")));
-  EXPECT_THAT(all, HasSubstr("safe-to-evict"));
-}
-
-// As an API server sends it: whatever could hold a secret holds one here, and none is in the files.
-TEST(RecorderTest, NothingThatMayHoldASecretIsWritten) {
-  constexpr char kPod[] = R"({
-    "metadata": {"name": "a", "namespace": "d", "uid": "u",
-      "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "hunter2", "vault/token": "hunter2"},
-      "managedFields": [{"manager": "hunter2"}]},
-    "spec": {
-      "containers": [{"name": "main", "image": "i", "command": ["--password=hunter2"], "args": ["hunter2"],
-        "env": [{"name": "TOKEN", "value": "hunter2"}, {"name": "B", "valueFrom": {"secretKeyRef": {"name": "hunter2", "key": "k"}}}],
-        "envFrom": [{"secretRef": {"name": "hunter2"}}],
-        "lifecycle": {"postStart": {"exec": {"command": ["hunter2"]}}},
-        "livenessProbe": {"httpGet": {"path": "/", "port": 80, "httpHeaders": [{"name": "Authorization", "value": "hunter2"}]}},
-        "resources": {"requests": {"cpu": "1"}}}],
-      "initContainers": [{"name": "init", "image": "i", "args": ["hunter2"], "env": [{"name": "TOKEN", "value": "hunter2"}]}],
-      "imagePullSecrets": [{"name": "hunter2"}],
-      "volumes": [{"name": "v", "secret": {"secretName": "hunter2"}}, {"name": "w", "csi": {"driver": "d", "volumeAttributes": {"key": "hunter2"}}}],
-      "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["hunter2"]}]},
-    "status": {"phase": "Pending", "message": "hunter2"}})";
-  constexpr char kNode[] =
-      R"({"metadata": {"name": "n", "annotations": {"x": "hunter2"}}, "status": {"capacity": {"cpu": "1"}}})";
-  const test::TempDirectory dir;
-  InlineWorkers workers;
-  const Log log = Log::Null();
-  cluster::World world;
-  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world);
-  world.UpsertPod(std::make_shared<const model::Pod>(MUST(wire::FromJson<model::Pod>(kPod))));
-  world.UpsertNode(std::make_shared<const model::Node>(MUST(wire::FromJson<model::Node>(kNode))));
-  recorder.Look(nullptr, At(0));
-
-  std::string all;
-  std::vector<std::string> notes;
-  EXPECT_OK(ReadLog(dir.At("log"), [&](std::string_view line) { all += line; }, notes));
-  EXPECT_THAT(all, HasSubstr("\"add\":\"d/a\""));
-  EXPECT_THAT(all, HasSubstr("\"node\":\"n\""));
-  EXPECT_THAT(all, Not(HasSubstr("hunter2")));
-  EXPECT_THAT(all, Not(HasSubstr("TOKEN")));
-}
-
-const model::IntOrString kTwo{.is_string = false, .number = 2};
-
-TEST(RecorderTest, BudgetsAndPoolsOfNodesComeBack) {
-  const test::TempDirectory dir;
-  InlineWorkers workers;
-  const Log log = Log::Null();
-  cluster::World world;
-  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world);
-  model::Node node;
-  node.metadata.name = "n";
-  node.metadata.labels["karpenter.sh/nodepool"] = "spot";
-  world.UpsertNode(std::make_shared<const model::Node>(node));
-  model::PodDisruptionBudget budget;
-  budget.metadata.name = "web";
-  budget.metadata.namespace_ = "d";
-  budget.spec.min_available = kTwo;
-  world.Upsert(std::make_shared<const model::PodDisruptionBudget>(budget));
-  budget.metadata.name = "short";
-  world.Upsert(std::make_shared<const model::PodDisruptionBudget>(budget));
-  recorder.Look(nullptr, At(0));
-  world.Erase<model::PodDisruptionBudget>("d", "short");
-  recorder.Look(nullptr, At(5));
-
-  const Demand demand = MUST(ReadDemand(dir.At("log")));
-  ASSERT_EQ(demand.start_nodes.size(), 1u);
-  EXPECT_EQ(demand.start_nodes.at("n").owner(), "spot");
-  ASSERT_EQ(demand.budgets.size(), 1u);
-  EXPECT_EQ(demand.budgets[0].metadata.name, "web");
-  EXPECT_EQ(demand.budgets[0].spec.min_available, kTwo);
-}
-
-TEST(RecorderTest, PoolsAndWhatTheyCanBuyComeBack) {
-  const test::TempDirectory dir;
-  InlineWorkers workers;
-  const Log log = Log::Null();
-  FakeClock clock;
-  const cloud::FakeNodeClaims claims(clock);
-  cluster::World world;
-  Recorder recorder(MUST(LogWriter::Open({.directory = dir.At("log")}, workers, log)), world);
-  model::NodePool pool;
-  pool.metadata.name = "spot";
-  pool.spec.weight = 7;
-  pool.spec.template_.annotations["vault/token"] = "hunter2";
-  world.Upsert(std::make_shared<const model::NodePool>(pool));
-  pool.metadata.name = "gone";
-  world.Upsert(std::make_shared<const model::NodePool>(pool));
-  recorder.Look(nullptr, At(0), &claims);
-  world.Erase<model::NodePool>("", "gone");
-  recorder.Look(nullptr, At(5), &claims);
-
-  const Demand demand = MUST(ReadDemand(dir.At("log")));
-  ASSERT_EQ(demand.pools.size(), 1u);
-  EXPECT_EQ(demand.pools[0].metadata.name, "spot");
-  EXPECT_EQ(demand.pools[0].spec.weight, 7);
-  EXPECT_TRUE(demand.pools[0].spec.template_.annotations.empty());
-  ASSERT_EQ(demand.types.size(), 3u);
-  const RecordedType& large = demand.types[0];
-  EXPECT_EQ(large.name, "large");
-  EXPECT_EQ(large.cpu_millis, 7900) << "what pods can have";
-  EXPECT_EQ(large.memory_bytes, 8 * (4LL << 30));
-  EXPECT_THAT(large.zones, testing::ElementsAre("zone-a", "zone-b"));
-  EXPECT_DOUBLE_EQ(large.price.value(), 0.4);
-  EXPECT_DOUBLE_EQ(large.spot_price.value(), 0.28);
-  const std::string config = FlavorsAsConfig(demand, 1);
-  EXPECT_THAT(config, HasSubstr("{name: \"large\", zones: [\"zone-a\", \"zone-b\"], cpu: 7900m"));
-  EXPECT_THAT(config, HasSubstr("pricePerHour: 0.4, spotPricePerHour: 0.28"));
+TEST(DemandTest, AGangThatIsMissingInTheNextFileHasEnded) {
+  const std::string group = R"("object":{"spec":{"minMember":2}}})";
+  const Demand demand = MUST(
+      FromLines({R"({"coppice-log":1})", R"({"at":1767592800000})", R"({"gang":"d/a",)" + group,
+                 R"({"gang":"d/b",)" + group, R"({"all":true})", R"({"coppice-log":1})",
+                 R"({"at":1767592860000})", R"({"gang":"d/b",)" + group, R"({"all":true})"}));
+  ASSERT_EQ(demand.gangs.size(), 2u);
+  EXPECT_EQ(demand.gangs[0].done, At(60));
+  EXPECT_EQ(demand.gangs[1].created, At(0));
+  EXPECT_EQ(demand.gangs[1].done, std::nullopt);
 }
 
 TEST(DemandTest, GroupsBecomeAConfigurationOfTheSimulatedCloud) {

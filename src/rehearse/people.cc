@@ -150,10 +150,7 @@ void People::Bound(const model::Pod& pod) {
   // begins, and says nothing of how one fares with it.
   if (!demand_.Stood(recorded) || life->first != recorded.name) {
     waits_.push_back(wait);
-    if (wait > outcome_.longest_wait) {
-      outcome_.longest_wait = wait;
-      outcome_.longest_waiter = life->first;
-    }
+    if (wait > Duration::zero()) KeepLongest({wait, life->first}, outcome_.longest_waits);
   }
   if (!demand_.shapes[recorded.shape].finite() || !recorded.bound || !recorded.done) return;
   model_.agenda.In(*recorded.done - *recorded.bound, [this, i = life->second, name = life->first] {

@@ -10,7 +10,9 @@
 #include "base/fake_clock.h"
 #include "base/strings.h"
 #include "rehearse/people.h"
+#include "rehearse/played_gangs.h"
 #include "rehearse/purse.h"
+#include "whatif/model_batch.h"
 #include "whatif/model_host.h"
 #include "whatif/model_loop.h"
 #include "whatif/model_pools.h"
@@ -120,6 +122,44 @@ Status AddStartNodes(const Demand& demand, const provider::ProviderConfig& confi
   return Status::Ok();
 }
 
+std::vector<std::string> SchedulersOfGangs(const PlayParts& parts) {
+  if (parts.batch == nullptr) return {};
+  return parts.batch->flags.engine.session.scheduler_names;
+}
+
+// The autoscaler's, which leaves gangs to the batch scheduler.
+autoscale::FlagValues FlagsBeside(const PlayParts& parts) {
+  autoscale::FlagValues flags = parts.flags;
+  if (parts.batch != nullptr) flags.options.gang_scheduler_names = SchedulersOfGangs(parts);
+  return flags;
+}
+
+std::vector<whatif::MakeModelEngine> EnginesBeside(const PlayParts& parts,
+                                                   const fit::Chain& filters,
+                                                   PoolDecisions& decisions) {
+  std::vector<whatif::MakeModelEngine> engines;
+  if (parts.pools != nullptr) {
+    whatif::ModelPoolsOptions pools{
+        .engine = parts.pools->options,
+        .filters = &filters,
+        .passed = [&](const report::ProvisionReport& report) { decisions.Tell(report); }};
+    if (parts.batch != nullptr) {
+      pools.not_ours = [names = SchedulersOfGangs(parts)](const model::Pod& pod) {
+        return std::ranges::find(names, pod.spec.scheduler_name) != names.end();
+      };
+    }
+    engines.push_back(whatif::ModelPools(std::move(pools)));
+  }
+  if (parts.batch == nullptr) return engines;
+  whatif::ModelBatchOptions batch{.flags = parts.batch->flags,
+                                  .plugins = &parts.batch->plugins,
+                                  .filters = &parts.plugins.filters};
+  // Nobody else does this in a model.
+  batch.flags.controllers.pod_groups = batch.flags.controllers.queues = true;
+  engines.push_back(whatif::ModelBatch(std::move(batch)));
+  return engines;
+}
+
 }  // namespace
 
 Result<Outcome> PlayDemand(const PlayParts& parts) {
@@ -136,26 +176,25 @@ Result<Outcome> PlayDemand(const PlayParts& parts) {
   TRY(AddStartNodes(demand, parts.config, model));
   if (parts.pools != nullptr) TRY(AddPools(*parts.pools, model));
   Purse purse(model, outcome);
+  std::optional<PlayedGangs> gangs;
+  if (parts.batch != nullptr) {
+    gangs.emplace(model, demand, outcome);
+    TRY(gangs->Start());
+  }
   People people(model, demand, outcome);
   people.Start();
   PoolDecisions pool_decisions(outcome);
-  std::vector<whatif::MakeModelEngine> engines;
-  if (parts.pools != nullptr) {
-    engines.push_back(whatif::ModelPools(
-        {.engine = parts.pools->options,
-         .filters = &scene->filters,
-         .passed = [&](const report::ProvisionReport& report) { pool_decisions.Tell(report); }}));
-  }
   const bool has_groups = !parts.config.groups.empty();
-  const auto host = TRY(whatif::ModelHost::Create({.model = model,
-                                                   .clock = clock,
-                                                   .plugins = parts.plugins,
-                                                   .flags = parts.flags,
-                                                   .seed = parts.seed,
-                                                   .log = scene->log,
-                                                   .metrics = scene->metrics,
-                                                   .node_groups = has_groups,
-                                                   .engines = std::move(engines)}));
+  const auto host = TRY(
+      whatif::ModelHost::Create({.model = model,
+                                 .clock = clock,
+                                 .plugins = parts.plugins,
+                                 .flags = FlagsBeside(parts),
+                                 .seed = parts.seed,
+                                 .log = scene->log,
+                                 .metrics = scene->metrics,
+                                 .node_groups = has_groups,
+                                 .engines = EnginesBeside(parts, scene->filters, pool_decisions)}));
   host->AdvanceTo(demand.start);
   TimePoint sample = demand.start;
   const auto take_sample = [&] {
@@ -184,6 +223,7 @@ Result<Outcome> PlayDemand(const PlayParts& parts) {
   take_sample();
   outcome.waiting = model.Pending().size();
   people.SumUp();
+  if (gangs) gangs->SumUp();
   outcome.real_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return outcome;

@@ -16,6 +16,7 @@
 #include "autoscale/assembly.h"
 #include "autoscale/flags.h"
 #include "base/clock.h"
+#include "batch/scheduler.h"
 #include "cloud/cloud.h"
 #include "model/node_class.h"
 #include "model/node_pool.h"
@@ -33,6 +34,12 @@ struct PlayedPools {
   provision::EngineOptions options;
 };
 
+// The batch scheduler, which places the pods of gangs and buys for them.
+struct PlayedBatch {
+  batch::SchedulerFlags flags;
+  const batch::PluginRegistry& plugins;
+};
+
 struct PlayParts {
   const Demand& demand;
   const provider::ProviderConfig& config;  // on the simulated cloud; groups, if any, are played
@@ -42,6 +49,7 @@ struct PlayParts {
   uint64_t seed = 1;
   std::string name;
   const PlayedPools* pools = nullptr;  // beside the groups, or instead of them
+  const PlayedBatch* batch = nullptr;  // beside all of that
 };
 Result<Outcome> PlayDemand(const PlayParts& parts);
 

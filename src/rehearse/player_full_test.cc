@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/strings.h"
 #include "rehearse/comparison.h"
 #include "rehearse/played_pools.h"
@@ -57,13 +59,15 @@ Demand ADay() {
 }
 
 Outcome PlayOn(const Demand& demand, const std::string& groups,
-               const std::vector<std::string>& flags = {}, const PlayedPools* pools = nullptr) {
+               const std::vector<std::string>& flags = {}, const PlayedPools* pools = nullptr,
+               const PlayedBatch* batch = nullptr) {
   const app::Plugins& plugins = test::ThePlugins();
   yaml::Problems problems;
   const auto config = MUST(provider::ParseProviderConfig(
-      groups, "groups", [](const char*) -> const char* { return nullptr; },
-      [](const std::string& file) -> Result<std::string> { return NotFound(file); }, problems,
-      pools == nullptr ? provider::Groups::kRequired : provider::Groups::kOptional));
+      groups, "groups",
+      {plugins.clouds, [](const char*) -> const char* { return nullptr; },
+       pools == nullptr ? provider::Groups::kRequired : provider::Groups::kOptional},
+      [](const std::string& file) -> Result<std::string> { return NotFound(file); }, problems));
   return MUST(PlayDemand({.demand = demand,
                           .config = config,
                           .flags = MUST(autoscale::ParseFlags(flags)),
@@ -71,7 +75,57 @@ Outcome PlayOn(const Demand& demand, const std::string& groups,
                           .clouds = plugins.clouds,
                           .seed = 1,
                           .name = Join(flags, " "),
-                          .pools = pools}));
+                          .pools = pools,
+                          .batch = batch}));
+}
+
+// The same day without its pods, and a gang of four that comes after ten minutes, each of its pods as
+// large as a machine.
+Demand AGangsDay() {
+  Demand demand = ADay();
+  demand.pods.clear();
+  PodShape shape = demand.shapes[1];
+  shape.pod.spec.scheduler_name = "volcano";
+  shape.pod.metadata.annotations["scheduling.k8s.io/group-name"] = "train";
+  shape.pod.spec.containers[0].resources.requests["cpu"] = MUST(model::Quantity::Parse("1500m"));
+  demand.shapes.push_back(shape);
+  const TimePoint came = demand.start + std::chrono::minutes(10);
+  GangLife gang{.created = came};
+  gang.group.metadata = {.name = "train", .namespace_ = "d"};
+  gang.group.spec.min_member = 4;
+  gang.group.spec.queue = "research";
+  demand.gangs = {gang};
+  model::Queue queue;
+  queue.metadata.name = "research";
+  queue.spec.weight = 1;
+  demand.queues = {queue};
+  for (int i = 0; i < 4; ++i) {
+    demand.pods.push_back({.name = "d/train-" + std::to_string(i),
+                           .shape = static_cast<uint32_t>(demand.shapes.size() - 1),
+                           .created = came,
+                           .bound = came + std::chrono::minutes(2),
+                           .done = came + std::chrono::minutes(22)});
+  }
+  return demand;
+}
+
+TEST(PlayerTest, AGangIsPlacedByTheBatchSchedulerAndItsWaitIsTold) {
+  const Demand demand = AGangsDay();
+  const std::string groups = GroupsAsConfig(demand, 1);
+  const Outcome nobodys = PlayOn(demand, groups);
+  EXPECT_EQ(nobodys.started, 0u) << "nobody else places such pods";
+  const PlayedBatch batch{.plugins = test::ThePlugins().batch};
+  const Outcome outcome = PlayOn(demand, groups, {}, nullptr, &batch);
+  EXPECT_EQ(outcome.gangs, 1u);
+  EXPECT_EQ(outcome.gangs_started, 1u);
+  EXPECT_GE(outcome.started, 4u);
+  ASSERT_EQ(outcome.longest_gangs.size(), 1u);
+  EXPECT_EQ(outcome.longest_gangs[0].pod, "d/train");
+  EXPECT_GT(outcome.longest_gangs[0].time, std::chrono::seconds(30)) << "three machines are bought";
+  EXPECT_GE(outcome.bought, 3);
+  const std::string text = AsText({nobodys, outcome});
+  EXPECT_THAT(text, testing::ContainsRegex("gangs started +0 +1\n"));
+  EXPECT_THAT(text, HasSubstr("the gang d/train\n"));
 }
 
 TEST(PlayerTest, MachinesComeForWhatWasWantedAndGoAfterIt) {
@@ -82,10 +136,27 @@ TEST(PlayerTest, MachinesComeForWhatWasWantedAndGoAfterIt) {
   EXPECT_GE(outcome.bought, 4);
   EXPECT_GE(outcome.removed, 3);
   EXPECT_LE(outcome.peak_machines, 6);
-  EXPECT_GT(outcome.longest_wait, std::chrono::minutes(1)) << "machines take their time to boot";
+  EXPECT_GT(outcome.longest_wait(), std::chrono::minutes(1)) << "machines take their time to boot";
   EXPECT_GT(outcome.cost, 2 * 0.5) << "one machine for two hours, and more";
   EXPECT_LT(outcome.cost, 6 * 2 * 0.5);
   EXPECT_EQ(outcome.samples.back().machines, 1);
+}
+
+TEST(PlayerTest, WhoWaitedLongestIsTold) {
+  const Demand demand = ADay();
+  const Outcome outcome = PlayOn(demand, GroupsAsConfig(demand, 1));
+  ASSERT_EQ(outcome.longest_waits.size(), kWaitsTold) << "nine pods wait for machines";
+  for (size_t i = 1; i < kWaitsTold; ++i)
+    EXPECT_GE(outcome.longest_waits[i - 1].time, outcome.longest_waits[i].time);
+  std::set<std::string> pods;
+  for (const Wait& wait : outcome.longest_waits) pods.insert(wait.pod);
+  EXPECT_EQ(pods.size(), kWaitsTold);
+  const std::string text = AsText({outcome});
+  const std::string page = AsHtml({outcome}, "log");
+  for (const std::string& pod : pods) {
+    EXPECT_THAT(text, HasSubstr(" " + pod + "\n"));
+    EXPECT_THAT(page, HasSubstr(" " + pod + "\n"));
+  }
 }
 
 TEST(PlayerTest, TheSameSeedGivesTheSameDay) {

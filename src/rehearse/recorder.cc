@@ -1,150 +1,39 @@
 #include "rehearse/recorder.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
-#include "base/strings.h"
+#include "model/batch.h"
 #include "model/node_pool.h"
 #include "model/requirement.h"
+#include "rehearse/log_lines.h"
 #include "wire/wire.h"
 
 namespace coppice::rehearse {
 namespace {
 
-// Annotations that decisions read. Everything else may hold anything: kubectl keeps a whole
-// manifest with its environment in one.
-constexpr std::array<std::string_view, 5> kKept = {"cluster-autoscaler.kubernetes.io/",
-                                                   "karpenter.sh/", "scheduling.k8s.io/",
-                                                   "scheduling.volcano.sh/", "volcano.sh/"};
 // A catalog has hundreds of types, whose prices change within hours: it is not read at every look.
 constexpr uint64_t kLooksPerCatalog = 60;
-// Labels that differ from pod to pod of one set.
-constexpr std::array<std::string_view, 3> kOwnLabels = {"statefulset.kubernetes.io/pod-name",
-                                                        "apps.kubernetes.io/pod-index",
-                                                        "batch.kubernetes.io/job-completion-index"};
-
-void Put(std::string& lines, std::string_view key, std::string_view text, bool first = false) {
-  lines += first ? "{" : ",";
-  AppendJsonString(lines, key);
-  lines += ':';
-  AppendJsonString(lines, text);
-}
-
-void PutRaw(std::string& lines, std::string_view key, std::string_view value, bool first = false) {
-  lines += first ? "{" : ",";
-  AppendJsonString(lines, key);
-  lines += ':';
-  lines += value;
-}
-
-std::string Milliseconds(TimePoint time) {
-  return std::to_string(
-      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
-}
-
-bool Ended(const model::Pod& pod) {
-  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
-}
 
 }  // namespace
 
-model::Pod Anonymous(const model::Pod& pod) {
-  model::Pod shape;
-  shape.metadata.namespace_ = pod.metadata.namespace_;
-  for (const auto& [key, value] : pod.metadata.labels) {
-    if (std::ranges::find(kOwnLabels, key) == kOwnLabels.end()) shape.metadata.labels[key] = value;
-  }
-  for (const auto& [key, value] : pod.metadata.annotations) {
-    const auto kept = [&key](std::string_view prefix) { return key.starts_with(prefix); };
-    if (std::ranges::any_of(kKept, kept)) shape.metadata.annotations[key] = value;
-  }
-  if (const model::OwnerReference* owner = model::ControllerOf(pod.metadata)) {
-    shape.metadata.owner_references = {*owner};
-  }
-  shape.spec = pod.spec;
-  shape.spec.node_name.clear();
-  shape.spec.volumes.clear();
-  return shape;
-}
-
 void Recorder::Forget() {
-  shapes_.clear();
-  pods_.clear();
+  pods_.BeginFile();
   nodes_.clear();
+  node_set_.reset();
   groups_.clear();
-  budgets_.clear();
-  pools_.clear();
+  budgets_ = {};
+  pools_ = {};
+  gangs_ = {};
+  queues_ = {};
+  priorities_ = {};
   types_.clear();
 }
 
-int Recorder::ShapeOf(const model::Pod& pod, std::string& lines) {
-  std::string json = wire::ToJson(Anonymous(pod));
-  const auto [found, fresh] =
-      shapes_.try_emplace(std::move(json), static_cast<int>(shapes_.size()));
-  if (fresh) {
-    PutRaw(lines, "shape", std::to_string(found->second), true);
-    PutRaw(lines, "pod", found->first);
-    lines += "}\n";
-  }
-  return found->second;
-}
-
-void Recorder::LookAtPods(std::string& lines) {
-  for (const cluster::World::PodEntry* entry : world_.Pods()) {
-    const model::Pod& pod = *entry->pod;
-    std::string name = pod.metadata.namespace_ + "/" + pod.metadata.name;
-    const auto found = pods_.find(name);
-    const bool known = found != pods_.end() && found->second.pod->metadata.uid == pod.metadata.uid;
-    if (found != pods_.end() && !known) {  // another pod of that name
-      Put(lines, "done", name, true);
-      lines += "}\n";
-    }
-    if (!known) {
-      const int shape = Ended(pod) ? -1 : ShapeOf(pod, lines);
-      Seen& seen = pods_[name];
-      seen = {entry->pod, look_, !pod.spec.node_name.empty(), Ended(pod)};
-      if (seen.done) continue;
-      Put(lines, "add", name, true);
-      PutRaw(lines, "shape", std::to_string(shape));
-      if (pod.metadata.creation_timestamp) {
-        PutRaw(lines, "created", Milliseconds(pod.metadata.creation_timestamp->at));
-      }
-      if (seen.bound) Put(lines, "node", pod.spec.node_name);
-      lines += "}\n";
-      continue;
-    }
-    Seen& seen = found->second;
-    seen.look = look_;
-    if (seen.pod == entry->pod) continue;
-    seen.pod = entry->pod;
-    if (!seen.bound && !pod.spec.node_name.empty()) {
-      seen.bound = true;
-      Put(lines, "bind", name, true);
-      Put(lines, "node", pod.spec.node_name);
-      lines += "}\n";
-    }
-    if (!seen.done && Ended(pod)) {
-      seen.done = true;
-      Put(lines, "done", name, true);
-      lines += "}\n";
-    }
-  }
-  for (auto it = pods_.begin(); it != pods_.end();) {
-    if (it->second.look == look_) {
-      ++it;
-      continue;
-    }
-    if (!it->second.done) {
-      Put(lines, "done", it->first, true);
-      lines += "}\n";
-    }
-    it = pods_.erase(it);
-  }
-}
-
 void Recorder::LookAtNodes(cloud::NodeGroups* groups, std::string& lines) {
+  if (node_set_ == world_.node_set_version()) return;
+  node_set_ = world_.node_set_version();
   world_.ForEachNode([&](const cluster::NodePtr& node) {
     const auto [seen, fresh] = nodes_.try_emplace(node->metadata.name);
     seen->second = look_;
@@ -181,11 +70,15 @@ void Recorder::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, std::strin
       const auto price = groups.NodePrice({(*node)->spec.provider_id, (*node)->metadata.name},
                                           labels, now, now + std::chrono::hours(1));
       if (price.ok()) PutRaw(line, "price", std::to_string(*price));
-      model::Node bare = **node;
-      bare.metadata.annotations.clear();
-      bare.metadata.creation_timestamp.reset();
-      bare.status.conditions.clear();
-      PutRaw(line, "template", wire::ToJson(bare));
+      Template& known = templates_[info.id];
+      if (known.node != *node) {
+        model::Node bare = **node;
+        bare.metadata.annotations.clear();
+        bare.metadata.creation_timestamp.reset();
+        bare.status.conditions.clear();
+        known = {*node, wire::ToJson(bare)};
+      }
+      PutRaw(line, "template", known.json);
     }
     line += "}\n";
     std::string& written = groups_[info.id];
@@ -197,23 +90,35 @@ void Recorder::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, std::strin
 
 namespace {
 
-// What is there now against what was written: a line for what is new or another, and for what is gone.
+// A line for each object that is new or another, or gone. Nothing is made JSON of but objects that
+// have changed since they were looked at last.
+template <class T, class Bare>
 void PutChanges(std::string_view key, std::string_view value_key,
-                std::map<std::string, std::string> now, std::map<std::string, std::string>& written,
+                const cluster::ObjectStore<T>& store, Bare bare, KeptObjects& kept,
                 std::string& lines) {
-  for (const auto& [name, json] : now) {
-    const auto before = written.find(name);
-    if (before != written.end() && before->second == json) continue;
-    Put(lines, key, name, true);
-    PutRaw(lines, value_key, json);
+  if (kept.version == store.version()) return;
+  kept.version = store.version();
+  for (auto& [name, known] : kept.by_name) known.there = false;
+  store.ForEachByName([&](const std::shared_ptr<const T>& object) {
+    const model::ObjectMeta& meta = object->metadata;
+    KeptObjects::Kept& known =
+        kept.by_name[meta.namespace_.empty() ? meta.name : meta.namespace_ + "/" + meta.name];
+    known.there = true;
+    if (known.object == object) return;
+    known.object = object;
+    std::string json = wire::ToJson(bare(*object));
+    if (known.json == json) return;
+    known.json = std::move(json);
+    Put(lines, key, meta.namespace_.empty() ? meta.name : meta.namespace_ + "/" + meta.name, true);
+    PutRaw(lines, value_key, known.json);
     lines += "}\n";
-  }
-  for (const auto& [name, json] : written) {
-    if (now.contains(name)) continue;
-    Put(lines, key, name, true);
+  });
+  std::erase_if(kept.by_name, [&](const auto& item) {
+    if (item.second.there) return false;
+    Put(lines, key, item.first, true);
     lines += "}\n";
-  }
-  written = std::move(now);
+    return true;
+  });
 }
 
 std::string TypeLine(const cloud::InstanceType& type) {
@@ -254,24 +159,47 @@ std::string TypeLine(const cloud::InstanceType& type) {
 }  // namespace
 
 void Recorder::LookAtBudgets(std::string& lines) {
-  std::map<std::string, std::string> now;
-  world_.objects<model::PodDisruptionBudget>().ForEach([&](const auto& budget) {
-    model::PodDisruptionBudget bare;
-    bare.spec = budget->spec;
-    now[budget->metadata.namespace_ + "/" + budget->metadata.name] = wire::ToJson(bare);
-  });
-  PutChanges("budget", "pdb", std::move(now), budgets_, lines);
+  const auto bare = [](const model::PodDisruptionBudget& budget) {
+    model::PodDisruptionBudget made;
+    made.spec = budget.spec;
+    return made;
+  };
+  PutChanges("budget", "pdb", world_.objects<model::PodDisruptionBudget>(), bare, budgets_, lines);
 }
 
 void Recorder::LookAtPools(std::string& lines) {
-  std::map<std::string, std::string> now;
-  world_.objects<model::NodePool>().ForEach([&](const auto& pool) {
-    model::NodePool bare;
-    bare.spec = pool->spec;
-    bare.spec.template_.annotations.clear();
-    now[pool->metadata.name] = wire::ToJson(bare);
-  });
-  PutChanges("nodepool", "object", std::move(now), pools_, lines);
+  const auto bare = [](const model::NodePool& pool) {
+    model::NodePool made;
+    made.spec = pool.spec;
+    made.spec.template_.annotations.clear();
+    return made;
+  };
+  PutChanges("nodepool", "object", world_.objects<model::NodePool>(), bare, pools_, lines);
+}
+
+// Groups of pods that start together, and what decides among them. Nothing where no batch scheduler
+// is looked after.
+void Recorder::LookAtGangs(std::string& lines) {
+  const auto group = [](const model::PodGroup& one) {
+    model::PodGroup made;
+    made.spec = one.spec;
+    return made;
+  };
+  const auto queue = [](const model::Queue& one) {
+    model::Queue made;
+    made.spec = one.spec;
+    return made;
+  };
+  const auto priority = [](const model::PriorityClass& one) {
+    model::PriorityClass made;
+    made.value = one.value;
+    made.preemption_policy = one.preemption_policy;
+    return made;
+  };
+  PutChanges("gang", "object", world_.objects<model::PodGroup>(), group, gangs_, lines);
+  PutChanges("queue", "object", world_.objects<model::Queue>(), queue, queues_, lines);
+  PutChanges("priority", "object", world_.objects<model::PriorityClass>(), priority, priorities_,
+             lines);
 }
 
 void Recorder::LookAtTypes(const cloud::NodeClaims& claims, std::string& lines) {
@@ -290,10 +218,12 @@ void Recorder::LookAtTypes(const cloud::NodeClaims& claims, std::string& lines) 
 
 void Recorder::Look(cloud::NodeGroups* groups, TimePoint now, const cloud::NodeClaims* claims) {
   ++look_;
-  const bool first = writer_->WantsSnapshot();
+  // A file that is large before it has everything gets the rest all the same, or none ever would.
+  const bool first = writer_->WantsSnapshot() && (whole_ || lost_);
   std::string lines;
   if (first) {
     Forget();
+    whole_ = false;
     lines += "{\"coppice-log\":1}\n";
   }
   lines += "{\"at\":" + Milliseconds(now) + "}\n";
@@ -302,12 +232,16 @@ void Recorder::Look(cloud::NodeGroups* groups, TimePoint now, const cloud::NodeC
   LookAtNodes(groups, lines);
   LookAtBudgets(lines);
   LookAtPools(lines);
+  LookAtGangs(lines);
   if (claims != nullptr && (types_.empty() || look_ % kLooksPerCatalog == 0))
     LookAtTypes(*claims, lines);
-  LookAtPods(lines);
-  if (first) lines += "{\"all\":true}\n";
+  pods_.Look(lines);
+  if (!whole_ && pods_.whole()) {
+    lines += "{\"all\":true}\n";
+    whole_ = true;
+  }
   if (lines.size() == before) return;
-  (void)writer_->Write(std::move(lines), first, now);
+  lost_ = !writer_->Write(std::move(lines), first, now);
 }
 
 Result<std::unique_ptr<Recorder>> OpenRecorder(const std::string& directory,
@@ -325,7 +259,7 @@ Task<void> Record(std::string directory, Recorded what, Executor& executor, Work
   while (recorder.ok() && *recorder != nullptr) {
     (*recorder)->Look(what.groups, executor.clock().Now(), what.claims);
     looked();
-    co_await executor.Sleep(kLookEvery);
+    co_await executor.Sleep((*recorder)->whole() ? kLookEvery : kLookSoon);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "report/explain.h"
 #include "report/explain_pools.h"
+#include "report/report_json.h"
 
 namespace coppice::report {
 namespace {
@@ -54,8 +55,10 @@ void WriteProvisioning(JsonOut& out, const Provisioning& provisioning) {
           .Field("what", NameOfMiss(miss.what))
           .Field("key", miss.key)
           .Field("text", miss.text)
-          .Field("tried", miss.tried)
-          .Close('}');
+          .Field("tried", miss.tried);
+      if (!miss.would_take_if.empty()) out.Field("wouldTakeIf", miss.would_take_if);
+      if (!miss.shortfalls.empty()) WriteShortfalls(out, miss.shortfalls);
+      out.Close('}');
     }
     out.Close(']').Close('}');
   }

@@ -33,6 +33,8 @@ struct PoolMiss {
   std::string text;     // the sentence: "no type has so much memory (asks for 2Ti, at most 512Gi)"
   double distance = 0;  // the smaller the nearer; misses are sorted by it
   bool tried = false;   // with that change the pod would have been placed
+  std::string would_take_if;                 // the change: "its limit of 64 cpu were 68"; if tried
+  std::vector<model::Shortfall> shortfalls;  // where it is a matter of numbers
 };
 
 struct UnplacedPod {

@@ -60,11 +60,7 @@ void WriteVerdict(JsonOut& out, const model::Verdict& verdict) {
   if (!verdict.plugin().empty()) out.Field("filter", verdict.plugin());
   out.Field("code", model::ToString(verdict.code()));
   WriteNames(out, "reasons", verdict.reasons());
-  if (verdict.shortfalls().empty()) return;
-  WriteList(out, "shortfalls", verdict.shortfalls(), [&](const model::Shortfall& s) {
-    out.Field("resource", s.what).Field("asked", s.asked).Field("free", s.free);
-    out.Field("capacity", s.capacity).Field("missing", s.missing());
-  });
+  if (!verdict.shortfalls().empty()) WriteShortfalls(out, verdict.shortfalls());
 }
 
 void WriteScaleUp(JsonOut& out, const ScaleUp& up) {
@@ -123,6 +119,13 @@ void WriteScaleDown(JsonOut& out, const ScaleDown& down) {
 }
 
 }  // namespace
+
+void WriteShortfalls(JsonOut& out, const std::vector<model::Shortfall>& shortfalls) {
+  WriteList(out, "shortfalls", shortfalls, [&](const model::Shortfall& s) {
+    out.Field("resource", s.what).Field("asked", s.asked).Field("free", s.free);
+    out.Field("capacity", s.capacity).Field("missing", s.missing());
+  });
+}
 
 void Write(JsonOut& out, const ScaleUp& scale_up) { WriteScaleUp(out, scale_up); }
 

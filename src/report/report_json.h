@@ -18,5 +18,7 @@ void Write(JsonOut& out, const ScaleUp& scale_up);
 void Write(JsonOut& out, const Unhelped& unhelped);
 void Write(JsonOut& out, const StayingNode& node);
 void Write(JsonOut& out, const RemovedNode& node);
+// The field "shortfalls" of an object that the caller has open.
+void WriteShortfalls(JsonOut& out, const std::vector<model::Shortfall>& shortfalls);
 
 }  // namespace coppice::report

@@ -10,7 +10,7 @@
 #include "batch/scheduler.h"
 #include "cluster/view_age.h"
 #include "kube/custom_codec.h"
-#include "model/batch.h"
+#include "model/added_kinds.h"
 #include "report/batch_text.h"
 
 namespace coppice::seats {
@@ -43,11 +43,7 @@ class BatchSeat final : public EngineSeat, public host::Engine {
   host::Engine& engine() override { return *this; }
 
   void AddKinds(EngineKinds& kinds) override {
-    kinds.Add<model::PodGroup>();
-    kinds.Add<model::Queue>();
-    kinds.Add<model::HyperNode>();
-    kinds.Add<model::PriorityClass>();
-    kinds.Add<model::ResourceQuota>();
+    AddAll<model::BatchKinds>(kinds);
     kube::ClusterFeed& feed = parts_.server.feed();
     feed.Add<model::Pod>({.upsert =
                               [this](std::shared_ptr<const model::Pod> pod) {
@@ -63,11 +59,9 @@ class BatchSeat final : public EngineSeat, public host::Engine {
                                 parts_.world.Erase<batch::EndedPod>(namespace_, name);
                                 News();
                               }},
-                         {.field_selector = kEndedPods});
+                         {.field_selector = kEndedPods, .name = "EndedPod"});
     if (!batch::ReadsVolcanoJobs(flags_, parts_.flags.upstream_exact, sellers_ != nullptr)) return;
-    const kube::CustomKind kind{std::string(batch::kVolcanoJobApi), "Job",
-                                std::string(batch::kVolcanoJobResource)};
-    feed.Add<batch::VolcanoJob>(kube::CustomCodecOf<batch::VolcanoJob>(kind, batch::ReadVolcanoJob),
+    feed.Add<batch::VolcanoJob>(VolcanoJobCodec(),
                                 {.upsert =
                                      [this](std::shared_ptr<const batch::VolcanoJob> job) {
                                        parts_.world.Upsert(std::move(job));
@@ -77,7 +71,8 @@ class BatchSeat final : public EngineSeat, public host::Engine {
                                      [this](std::string_view namespace_, std::string_view name) {
                                        parts_.world.Erase<batch::VolcanoJob>(namespace_, name);
                                        News();
-                                     }});
+                                     }},
+                                {.name = "VolcanoJob"});
   }
 
   Task<Status> Open() override {
@@ -170,6 +165,12 @@ class BatchSeat final : public EngineSeat, public host::Engine {
 };
 
 }  // namespace
+
+kube::KindCodec VolcanoJobCodec() {
+  const kube::CustomKind kind{std::string(batch::kVolcanoJobApi), "Job",
+                              std::string(batch::kVolcanoJobResource)};
+  return kube::CustomCodecOf<batch::VolcanoJob>(kind, batch::ReadVolcanoJob);
+}
 
 std::unique_ptr<EngineSeat> MakeBatchSeat(const batch::SchedulerFlags& flags,
                                           const ProcessParts& parts,

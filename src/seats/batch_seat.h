@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "batch/scheduler_flags.h"
+#include "kube/kind_codec.h"
 #include "seats/engine_seat.h"
 
 namespace coppice::seats {
@@ -16,5 +17,8 @@ namespace coppice::seats {
 std::unique_ptr<EngineSeat> MakeBatchSeat(const batch::SchedulerFlags& flags,
                                           const ProcessParts& parts,
                                           std::function<std::vector<market::Seller*>()> sellers);
+
+// How Volcano's jobs are read.
+kube::KindCodec VolcanoJobCodec();
 
 }  // namespace coppice::seats

@@ -96,6 +96,15 @@ class EngineKinds {
   std::set<std::string> added_;
 };
 
+// All of a model::KindList.
+template <class List>
+void AddAll(EngineKinds& kinds) {
+  List::Any([&kinds]<class T>() {
+    kinds.Add<T>();
+    return false;
+  });
+}
+
 class EngineSeat {
  public:
   virtual ~EngineSeat() = default;

@@ -48,4 +48,9 @@ cluster::WorldOptions ViewOf(const RunSettings& settings) {
   return view;
 }
 
+std::optional<std::vector<std::string>> TellingAnnotations(const RunSettings& settings) {
+  if (settings.flags.upstream_exact) return std::nullopt;
+  return ViewOf(settings).marks.eviction_annotations;
+}
+
 }  // namespace coppice::seats

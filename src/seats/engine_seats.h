@@ -35,4 +35,7 @@ std::vector<std::unique_ptr<EngineSeat>> MakeSeats(const RunSettings& settings,
 // others adds them where it plans (node pools), or has a World of its own that follows (batch).
 cluster::WorldOptions ViewOf(const RunSettings& settings);
 
+// For kube::FeedOptions; nothing where peers are followed exactly, who wait for their next round.
+std::optional<std::vector<std::string>> TellingAnnotations(const RunSettings& settings);
+
 }  // namespace coppice::seats

@@ -56,11 +56,14 @@ class RegisteredClaims final : public OpenedClaims {
   std::unique_ptr<cloud::NodeClaims> claims_;
 };
 
-Result<provider::ProviderConfig> LoadForPools(const std::string& path, const Log* log) {
+Result<provider::ProviderConfig> LoadForPools(const std::string& path, const Plugins& plugins,
+                                              const Log* log) {
   yaml::Problems problems;
   auto config = provider::LoadProviderConfig(
-      path, [](const char* name) -> const char* { return std::getenv(name); }, problems,
-      provider::Groups::kOptional);
+      path,
+      {plugins.clouds, [](const char* name) -> const char* { return std::getenv(name); },
+       provider::Groups::kOptional},
+      problems);
   if (config.ok() && log != nullptr) {
     for (const yaml::Problem& problem : problems.all()) log->Warning(problem.ToString());
   }
@@ -82,7 +85,7 @@ Result<std::unique_ptr<OpenedClaims>> OpenNodeClaims(const autoscale::FlagValues
   }
   if (plugins.node_claims.Has(name)) {
     provider::ProviderConfig file;  // none is needed: its `cloud:` part reads as empty then
-    if (!flags.cloud_config.empty()) file = TRY(LoadForPools(flags.cloud_config, &log));
+    if (!flags.cloud_config.empty()) file = TRY(LoadForPools(flags.cloud_config, plugins, &log));
     yaml::Problems problems;
     auto made = TRY(plugins.node_claims
                         .Make(name, cloud::NodeClaimsContext{.clock = clock,
@@ -104,7 +107,7 @@ Result<std::unique_ptr<OpenedClaims>> OpenNodeClaims(const autoscale::FlagValues
   }
   if (flags.cloud_config.empty())
     return InvalidArgument(about + ": --cloud-config has to name the cloud's file");
-  provider::ProviderConfig config = TRY(LoadForPools(flags.cloud_config, &log));
+  provider::ProviderConfig config = TRY(LoadForPools(flags.cloud_config, plugins, &log));
   if (config.cloud_kind != name) {
     return InvalidArgument(about + ", but " + flags.cloud_config + " is for the cloud '" +
                            config.cloud_kind + "': set cloud.kind there, or the flag");
@@ -119,7 +122,7 @@ Result<std::unique_ptr<OpenedClaims>> OpenNodeClaims(const autoscale::FlagValues
 Result<bool> HasNodeGroups(const autoscale::FlagValues& flags, const Plugins& plugins) {
   if (flags.cloud_provider.empty() || plugins.node_claims.Has(flags.cloud_provider)) return false;
   if (!plugins.clouds.Has(flags.cloud_provider) || flags.cloud_config.empty()) return true;
-  return !TRY(LoadForPools(flags.cloud_config, nullptr)).groups.empty();
+  return !TRY(LoadForPools(flags.cloud_config, plugins, nullptr)).groups.empty();
 }
 
 }  // namespace coppice::seats

@@ -8,8 +8,7 @@
 #include "base/on_worker.h"
 #include "cloud/guarded_claims.h"
 #include "fit/chain.h"
-#include "model/node_class.h"
-#include "model/node_pool.h"
+#include "model/added_kinds.h"
 #include "report/explain_pools.h"
 #include "seats/open_node_claims.h"
 #include "whatif/model_pools.h"
@@ -31,10 +30,8 @@ class PoolsSeat final : public EngineSeat {
   market::Seller* seller() override { return engine_ == nullptr ? nullptr : &engine_->seller(); }
 
   void AddKinds(EngineKinds& kinds) override {
-    kinds.Add<model::NodePool>();
-    kinds.Add<model::NodeClaim>();
-    kinds.Add<model::NodeClass>();
-    if (OwnProvider()) kinds.Add<model::KwokNodeClass>();
+    AddAll<model::PoolKinds>(kinds);
+    if (OwnProvider()) AddAll<model::ProviderKinds>(kinds);
   }
 
   Task<Status> Open() override {

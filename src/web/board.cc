@@ -23,7 +23,7 @@ std::string EventText(std::string_view event, std::string_view json, uint64_t id
 }
 
 Board::Board(BoardOptions options)
-    : options_(options), story_(options.history), thread_([this] { Run(); }) {}
+    : options_(options), story_(options.history, options.first_seq), thread_([this] { Run(); }) {}
 
 Board::~Board() {
   {
@@ -57,7 +57,8 @@ void Board::Post(std::shared_ptr<const report::ProvisionReport> pools) {
 void Board::Post(std::shared_ptr<const report::SessionReport> session) {
   {
     const MutexLock lock(mutex_);
-    inbox_.session = std::move(session);
+    if (inbox_.sessions.size() >= kMostPasses) inbox_.sessions.erase(inbox_.sessions.begin());
+    inbox_.sessions.push_back(std::move(session));
   }
   wake_.notify_one();
 }
@@ -108,8 +109,8 @@ void Board::Tell(Inbox inbox) {
     for (const std::string& decision : story_.Pools(std::move(pools)))
       Broadcast(EventText("decision", decision));
   }
-  if (inbox.session) {
-    for (const std::string& decision : story_.Session(std::move(inbox.session)))
+  for (auto& session : inbox.sessions) {
+    for (const std::string& decision : story_.Session(std::move(session)))
       Broadcast(EventText("decision", decision));
   }
   if (inbox.seen) {

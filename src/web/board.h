@@ -22,6 +22,7 @@ namespace coppice::web {
 
 struct BoardOptions {
   HistoryOptions history;
+  uint64_t first_seq = 0;  // as story.h has it
   // A silent stream is told so often that somebody is there; a proxy would close it otherwise.
   Duration heartbeat = std::chrono::seconds(15);
 };
@@ -57,9 +58,9 @@ class Board {
     std::shared_ptr<const Seen> seen;
     std::vector<std::pair<std::string, std::string>> words;
     std::vector<std::shared_ptr<const report::ProvisionReport>> pools;
-    std::shared_ptr<const report::SessionReport> session;
+    std::vector<std::shared_ptr<const report::SessionReport>> sessions;
     bool empty() const {
-      return passes.empty() && !seen && words.empty() && pools.empty() && !session;
+      return passes.empty() && !seen && words.empty() && pools.empty() && sessions.empty();
     }
   };
   void Run();

@@ -115,7 +115,7 @@ Guard::No Guard::CheckReader(const net::ServerRequest& request) {
 net::ServerResponse Guard::LogIn(const net::ServerRequest&, std::string_view token) {
   net::ServerResponse response{.content_type = "application/json"};
   const TimePoint now = clock_.Now();
-  if (now - refused_at_ < kAfterWrongToken) {
+  if (now >= refused_at_ && now - refused_at_ < kAfterWrongToken) {
     response.status = 429;
     response.body = R"({"error":"too fast: wait a moment"})";
     return response;

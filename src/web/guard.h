@@ -41,7 +41,6 @@ class Guard {
   // Whoever shows the token gets a session, in a cookie: pages cannot send headers of their own
   // with an event stream.
   net::ServerResponse LogIn(const net::ServerRequest& request, std::string_view token);
-  bool wants_token() const { return !options_.token.empty(); }
 
  private:
   bool HasSession(const net::ServerRequest& request);

@@ -105,5 +105,11 @@ TEST_F(GuardTest, WhoGuessesIsSlowedDown) {
   EXPECT_EQ(with_token_.LogIn(Request({}), "0123456789abcdef").status, 200);
 }
 
+TEST_F(GuardTest, AClockThatWasSetBackDoesNotKeepTheDoorShut) {
+  EXPECT_EQ(with_token_.LogIn(Request({}), "wrong").status, 401);
+  clock_.Advance(-std::chrono::hours(1));
+  EXPECT_EQ(with_token_.LogIn(Request({}), "0123456789abcdef").status, 200);
+}
+
 }  // namespace
 }  // namespace coppice::web

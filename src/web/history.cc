@@ -120,12 +120,24 @@ void History::Forget(TimePoint now) {
   }
 }
 
+// Where a segment that stays has deltas of later, the one that begins now hides them (At).
+void History::GoBackTo(TimePoint now) {
+  while (!samples_.empty() && samples_.back().at > now - options_.step) samples_.pop_back();
+  while (!segments_.empty() && segments_.back().from >= now) {
+    Count(segments_.back(), false);
+    segments_.pop_back();
+  }
+}
+
 void History::Add(const Picture& picture, const Sample& sample) {
+  const bool back = !samples_.empty() && sample.at < samples_.back().at - options_.step;
+  if (back) GoBackTo(sample.at);
   if (!samples_.empty() && sample.at < samples_.back().at + options_.step) return;
   samples_.push_back(sample);
-  const bool anew = segments_.empty() || sample.at >= segments_.back().from + options_.segment;
+  const bool anew =
+      back || segments_.empty() || sample.at >= segments_.back().from + options_.segment;
   if (anew) {
-    if (!segments_.empty()) {
+    if (!segments_.empty() && !segments_.back().closed) {
       Count(segments_.back(), false);
       Close(segments_.back());
       Count(segments_.back(), true);

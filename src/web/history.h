@@ -29,6 +29,8 @@ class History {
  public:
   explicit History(HistoryOptions options = {}) : options_(options) {}
 
+  // Sooner than a step after the last it is not kept. If the clock was set back by more than that,
+  // what was kept under times that are still to come goes: they will be used again.
   void Add(const Picture& picture, const Sample& sample);
 
   struct Moment {
@@ -53,6 +55,7 @@ class History {
   };
 
   void Close(Segment& segment);
+  void GoBackTo(TimePoint now);
   void Forget(TimePoint now);
   void Count(const Segment& segment, bool add);
 

@@ -71,6 +71,44 @@ TEST(HistoryTest, ItForgetsWhatIsTooOldAndWhatIsTooMuch) {
   EXPECT_GT(*small.begin(), At(10'000));
 }
 
+// Sets the clock back at 1,200 to `to` and goes on from there.
+void ExpectToGoOnFrom(int64_t to) {
+  SCOPED_TRACE(to);
+  History history({.step = std::chrono::seconds(10), .segment = std::chrono::seconds(60)});
+  const auto add = [&](int64_t at, const std::string& text) {
+    history.Add(Of({{"a", text}}), {.at = At(at), .nodes = 1});
+  };
+  for (int64_t at = 1'000; at <= 1'200; at += 10) add(at, "before " + std::to_string(at));
+  for (int64_t at = to; at <= to + 200; at += 10) add(at, "after " + std::to_string(at));
+  for (int64_t at = to; at <= to + 200; at += 10) {
+    const auto moment = history.At(At(at + 9));
+    ASSERT_TRUE(moment);
+    EXPECT_EQ(moment->at, At(at));
+    EXPECT_EQ(moment->picture, Of({{"a", "after " + std::to_string(at)}}));
+  }
+  if (to >= 1'020) {
+    EXPECT_EQ(history.At(At(1'009))->picture, Of({{"a", "before 1000"}}));
+  }
+  EXPECT_THAT(history.Timeline(At(to), At(to + 20), 1'000),
+              HasSubstr("\"at\":[" + std::to_string(to) + "," + std::to_string(to + 10) + "," +
+                        std::to_string(to + 20) + "]"));
+}
+
+TEST(HistoryTest, AClockThatWasSetBackIsFollowed) {
+  // Before the beginning; into a segment that is closed, at one's edge, beside a sample; into the open one.
+  for (const int64_t to : {500, 1'085, 1'060, 1'061, 1'125, 1'185}) ExpectToGoOnFrom(to);
+}
+
+TEST(HistoryTest, AClockThatWasSetBackByLessThanAStepIsWaitedFor) {
+  History history({.step = std::chrono::seconds(10)});
+  history.Add(Of({{"a", "1"}}), {.at = At(1'000)});
+  history.Add(Of({{"a", "2"}}), {.at = At(995)});
+  EXPECT_EQ(history.At(At(2'000))->picture, Of({{"a", "1"}}));
+  history.Add(Of({{"a", "3"}}), {.at = At(1'010)});
+  EXPECT_EQ(history.At(At(2'000))->picture, Of({{"a", "3"}}));
+  EXPECT_EQ(history.begin(), At(1'000));
+}
+
 TEST(HistoryTest, TheTimelineKeepsPeaksWhenItThinsOut) {
   History history({.step = std::chrono::seconds(1)});
   for (int i = 0; i < 100; ++i) history.Add(Picture(), {.at = At(i), .pending = i == 57 ? 9 : 0});

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "report/explain.h"
 #include "report/explain_pools.h"
+#include "report/report_json.h"
 #include "web/picture.h"
 
 namespace coppice::web {
@@ -19,6 +20,13 @@ using report::ProvisionReport;
 constexpr size_t kCommandsRemembered = 1'000;
 constexpr size_t kNodesNamed = 3;
 constexpr size_t kClaimsListed = 200;
+
+// Of one that was tried.
+std::string TakesIf(const report::PoolMiss& miss) {
+  if (miss.would_take_if.empty())
+    return "pool " + miss.pool + " would take it but for this: " + miss.text;
+  return "pool " + miss.pool + " would take it if " + miss.would_take_if;
+}
 
 std::string SomeOf(const std::vector<std::string>& names) {
   if (names.size() <= kNodesNamed) return Join(names, ", ");
@@ -143,14 +151,15 @@ std::string BoughtText(const report::PlannedMachine& machine) {
 std::string NearestPool(const report::UnplacedPod& pod) {
   const auto nearest = std::ranges::find(pod.misses, true, &report::PoolMiss::tried);
   if (nearest == pod.misses.end()) return "";
-  return "pool " + nearest->pool + " would take it but for this: " + nearest->text;
+  return TakesIf(*nearest);
 }
 
 void WritePoolMisses(JsonOut& out, const report::UnplacedPod& pod) {
   for (const report::PoolMiss& miss : pod.misses) {
     out.Open('{').Field("group", miss.pool).Field("kind", "pool").Field("text", miss.text);
     if (!miss.key.empty()) out.Field("key", miss.key);
-    if (miss.tried) out.Field("wouldTakeIf", "that were not so: it was tried");
+    if (!miss.shortfalls.empty()) report::WriteShortfalls(out, miss.shortfalls);
+    if (miss.tried) out.Field("wouldTakeIf", TakesIf(miss));
     out.Close('}');
   }
 }

@@ -40,7 +40,7 @@ std::shared_ptr<const Seen> WithPools(const Seen& seen, const report::ProvisionR
 
 // "pool spot has ordered one of 14 types, from 0.12 an hour"
 std::string BoughtText(const report::PlannedMachine& machine);
-// "pool spot would take it but for this: ..."; "": no change that is known of helps.
+// "pool spot would take it if its limit of 64 cpu were 68"; "": no change that is known of helps.
 std::string NearestPool(const report::UnplacedPod& pod);
 
 // Parts of answers, into an object that is open.

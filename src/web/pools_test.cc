@@ -30,7 +30,14 @@ std::shared_ptr<report::ProvisionReport> OnePool() {
   report->provisioning->unplaced = {
       {.pod = RigPod("big-1", "big"),
        .text = "no type fits",
-       .misses = {{.pool = "p", .text = "no type has so much memory", .tried = true}}}};
+       .misses = {{.pool = "p",
+                   .what = report::PoolMiss::What::kLimit,
+                   .text = "the limits of the pool are reached",
+                   .tried = true,
+                   .would_take_if = "its limit of 100 cpu were 104",
+                   .shortfalls = {{.what = "cpu", .asked = 4'000, .free = 0, .capacity = 100'000}}},
+                  {.pool = "q", .text = "no type has so much memory", .tried = true},
+                  {.pool = "r", .text = "it is static"}}}};
   report->staying = {
       {.node = "n1", .claim = "p-1", .pool = "p", .text = "a pod must not be moved"}};
   return report;
@@ -64,13 +71,22 @@ TEST_F(PoolsTest, PoolsAreRowsAndClaimsAreMachines) {
 TEST_F(PoolsTest, AnUnplacedPodIsExplainedPerPool) {
   const json why = Ask("explain?pod=shop/big-1");
   EXPECT_EQ(why["verdict"], "unhelped");
-  EXPECT_EQ(why["groups"][0]["group"], "p");
-  EXPECT_EQ(why["groups"][0]["text"], "no type has so much memory");
+  const json& p = why["groups"][0];
+  EXPECT_EQ(p["group"], "p");
+  EXPECT_EQ(p["text"], "the limits of the pool are reached");
+  EXPECT_EQ(p["wouldTakeIf"], "pool p would take it if its limit of 100 cpu were 104");
+  EXPECT_EQ(p["shortfalls"][0]["resource"], "cpu");
+  EXPECT_EQ(p["shortfalls"][0]["asked"], 4'000);
+  EXPECT_EQ(p["shortfalls"][0]["free"], 0);
+  EXPECT_EQ(why["groups"][1]["wouldTakeIf"],
+            "pool q would take it but for this: no type has so much memory");
+  EXPECT_FALSE(why["groups"][1].contains("shortfalls"));
+  EXPECT_FALSE(why["groups"][2].contains("wouldTakeIf")) << "it was not tried";
 }
 
 TEST_F(PoolsTest, TheNearestPoolIsNamedWithWhatIsInTheWay) {
   EXPECT_EQ(Ask("explain?pod=shop/big-1")["nearest"],
-            "pool p would take it but for this: no type has so much memory");
+            "pool p would take it if its limit of 100 cpu were 104");
 }
 
 TEST_F(PoolsTest, AClaimAndAPoolAreExplained) {
@@ -111,9 +127,9 @@ TEST_F(PoolsTest, InATerminalEverythingIsSaidAndNothingTwice) {
     return ExplainedAsText(rig_.Ask("/api/v1/explain?" + what).body).value();
   };
   const std::string pod = shown("pod=shop/big-1");
-  EXPECT_THAT(pod, testing::HasSubstr("  p  no type has so much memory\n"));
+  EXPECT_THAT(pod, testing::HasSubstr("  q  no type has so much memory\n"));
   EXPECT_THAT(pod, testing::HasSubstr("no pool helps: no type fits\n"));
-  EXPECT_THAT(pod, testing::Not(testing::HasSubstr("pool p: no type")));
+  EXPECT_THAT(pod, testing::Not(testing::HasSubstr("pool q: no type")));
   EXPECT_THAT(shown("claim=p-2"), testing::HasSubstr("Launching"));
   EXPECT_THAT(shown("pool=p"), testing::StartsWith("pool p\n"));
   EXPECT_THAT(shown("node=n1"), testing::HasSubstr("a pod must not be moved"));

@@ -89,6 +89,11 @@ Result<Question> ParseQuestion(std::string_view text) {
         return InvalidArgument("maxSizes is to be an object of numbers by group");
       for (const auto& [group, size] : value.items())
         question.max_sizes[group] = TRY(Whole(size, "maxSizes." + group, 100'000));
+    } else if (key == "limits") {
+      if (!value.is_object() || value.size() > kMostNamed)
+        return InvalidArgument("limits is to be an object of amounts by node pool");
+      for (const auto& [pool, limits] : value.items())
+        question.limits[pool] = TRY(TextMap(limits, "limits." + pool));
     } else {
       return InvalidArgument("a question has no field " + key);
     }

@@ -27,8 +27,9 @@ struct Question {
     friend bool operator==(const Pods&, const Pods&) = default;
   };
   std::optional<Pods> add_pods;
-  std::map<std::string, int> max_sizes;   // by group
-  std::vector<std::string> forbid_types;  // no more of these are bought
+  std::map<std::string, int> max_sizes;  // by group; of a pool that many nodes
+  std::map<std::string, std::map<std::string, std::string>> limits;  // by pool, then by resource
+  std::vector<std::string> forbid_types;                             // no more of these are bought
   friend bool operator==(const Question&, const Question&) = default;
 };
 inline constexpr int kMostAddedPods = 10'000;

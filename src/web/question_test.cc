@@ -10,12 +10,13 @@ using testing::HasSubstr;
 TEST(QuestionTest, EveryPartIsRead) {
   const auto question = ParseQuestion(
       R"({"removeNodes":["a"],"addPods":{"count":50,"cpu":"1","memory":"2Gi","other":{"nvidia.com/gpu":"1"}},
-          "maxSizes":{"g":20},"forbidTypes":["big"]})");
+          "maxSizes":{"g":20},"limits":{"spot":{"cpu":"64"}},"forbidTypes":["big"]})");
   ASSERT_TRUE(question.ok()) << question.status().message();
   EXPECT_THAT(question->remove_nodes, testing::ElementsAre("a"));
   EXPECT_EQ(question->add_pods->count, 50);
   EXPECT_EQ(question->add_pods->other.at("nvidia.com/gpu"), "1");
   EXPECT_EQ(question->max_sizes.at("g"), 20);
+  EXPECT_EQ(question->limits.at("spot").at("cpu"), "64");
   EXPECT_THAT(question->forbid_types, testing::ElementsAre("big"));
 }
 
@@ -34,6 +35,8 @@ TEST(QuestionTest, WhatCannotBeMeantIsRefusedWithTheField) {
       {R"({"addPods":{"count":1.5}})", "whole number"},
       {R"({"addPods":{"count":1,"cpus":"1"}})", "no field cpus"},
       {R"({"maxSizes":{"g":"20"}})", "maxSizes.g"},
+      {R"({"limits":[]})", "limits is to be an object"},
+      {R"({"limits":{"spot":{"cpu":64}}})", "limits.spot.cpu"},
   };
   for (const auto& [text, why] : kWrong) {
     const auto question = ParseQuestion(text);

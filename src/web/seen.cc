@@ -12,6 +12,14 @@ namespace {
 // Of more nobody wants a list; they are counted.
 constexpr size_t kMostPending = 50'000;
 constexpr Duration kPricesHold = std::chrono::minutes(10);
+// A price that is not known yet may be soon; a cloud that has none is not asked for it at each look.
+constexpr Duration kNoPriceHolds = std::chrono::seconds(30);
+
+constexpr Duration kLookWatched = std::chrono::milliseconds(250);
+constexpr Duration kLookAlone = std::chrono::seconds(2);
+// Of the cluster's time: what the history is to have at least, on a model that is faster than life.
+constexpr Duration kLookForHistory = std::chrono::seconds(60);
+constexpr Duration kLeastPause = std::chrono::milliseconds(20);
 
 int16_t Thousandths(int64_t free, int64_t allocatable) {
   if (allocatable <= 0) return 0;
@@ -53,12 +61,31 @@ void ReadUse(const cluster::Snapshot& snapshot, const std::vector<cluster::Resou
 
 }  // namespace
 
-double Looker::PriceOf(const cluster::NodePtr& node, cloud::NodeGroups& groups, TimePoint now) {
+bool Looker::IsDue(TimePoint wall, TimePoint now, bool watched) {
+  if (looked_ && wall >= *looked_) {
+    const Duration since = wall - *looked_;
+    if (since < kLeastPause) return false;
+    const bool for_history = now - looked_for_ >= kLookForHistory;
+    if (!for_history && since < (watched ? kLookWatched : kLookAlone)) return false;
+  }
+  looked_ = wall;
+  looked_for_ = now;
+  return true;
+}
+
+double Looker::PriceOf(const std::string& kind, const cluster::NodePtr& node,
+                       cloud::NodeGroups& groups, TimePoint now) {
+  const auto [known, first] = prices_.try_emplace(kind);
+  Price& price = known->second;
+  if (!first && price.per_hour != 0) return price.per_hour;
+  if (!first && now >= price.asked && now - price.asked < kNoPriceHolds) return 0;
   std::map<std::string, std::string> labels;
   for (const auto& [key, value] : node->metadata.labels) labels.emplace(key, value);
   const cloud::NodeRef ref{node->spec.provider_id, node->metadata.name, {}, node};
-  const auto price = groups.NodePrice(ref, labels, now, now + std::chrono::hours(1));
-  return price.ok() ? *price : 0;
+  const auto answer = groups.NodePrice(ref, labels, now, now + std::chrono::hours(1));
+  price.per_hour = answer.ok() ? *answer : 0;
+  price.asked = now;
+  return price.per_hour;
 }
 
 void Looker::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, Seen& seen) {
@@ -68,10 +95,7 @@ void Looker::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, Seen& seen) 
     const auto row = groups.GroupOf({node.spec.provider_id, node.metadata.name, {}, one.node});
     if (row.ok() && row->has_value()) one.row = **row;
     const std::string* type = LabelOf(node, "node.kubernetes.io/instance-type");
-    const auto [price, first] = prices_.try_emplace(one.row + "\n" + (type ? *type : ""), 0.0);
-    // What is not known yet may be at the next look.
-    if (first || price->second == 0) price->second = PriceOf(one.node, groups, now);
-    one.price = price->second;
+    one.price = PriceOf(one.row + "\n" + (type ? *type : ""), one.node, groups, now);
     with_node.insert(node.spec.provider_id);
   }
   for (const cloud::GroupInfo& group : groups.Groups()) {
@@ -81,11 +105,7 @@ void Looker::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, Seen& seen) 
     row.max = group.max_size;
     if (const auto target = groups.TargetSize(group.id); target.ok()) row.target = *target;
     if (const auto example = groups.Template(group.id); example.ok()) row.example = *example;
-    if (row.example) {
-      const auto [price, first] = prices_.try_emplace(group.id + "\n(new)", 0.0);
-      if (first || price->second == 0) price->second = PriceOf(row.example, groups, now);
-      row.price = price->second;
-    }
+    if (row.example) row.price = PriceOf(group.id + "\n(new)", row.example, groups, now);
     const auto instances = groups.Instances(group.id);
     if (!instances.ok()) continue;
     for (const cloud::Instance& instance : *instances) {
@@ -98,7 +118,7 @@ void Looker::LookAtGroups(cloud::NodeGroups& groups, TimePoint now, Seen& seen) 
 
 std::shared_ptr<const Seen> Looker::Look(const cluster::World& world, cloud::NodeGroups* groups,
                                          TimePoint now) {
-  if (now - prices_since_ > kPricesHold) {
+  if (now < prices_since_ || now - prices_since_ > kPricesHold) {
     prices_.clear();
     prices_since_ = now;
   }

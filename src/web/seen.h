@@ -71,17 +71,28 @@ struct Seen {
 
 class Looker {
  public:
+  // Whether it is time for another look, and then that is what is remembered: four times a second
+  // while somebody watches, else every few seconds; of the cluster's time, which on a model may be
+  // faster, at least once a minute. A clock that was set back makes it time.
+  bool IsDue(TimePoint wall, TimePoint now, bool watched);
   // Never with a fork open. `groups` may be null: there are none. O(nodes + pods without a node).
   std::shared_ptr<const Seen> Look(const cluster::World& world, cloud::NodeGroups* groups,
                                    TimePoint now);
 
  private:
-  double PriceOf(const cluster::NodePtr& node, cloud::NodeGroups& groups, TimePoint now);
+  struct Price {
+    double per_hour = 0;  // 0: not known
+    TimePoint asked;
+  };
+  double PriceOf(const std::string& kind, const cluster::NodePtr& node, cloud::NodeGroups& groups,
+                 TimePoint now);
   void LookAtGroups(cloud::NodeGroups& groups, TimePoint now, Seen& seen);
 
   // By row and type, for most nodes of a group cost the same; forgotten now and then.
-  std::unordered_map<std::string, double> prices_;
+  std::unordered_map<std::string, Price> prices_;
   TimePoint prices_since_{};
+  std::optional<TimePoint> looked_;  // by the wall
+  TimePoint looked_for_{};           // by the cluster's clock
 };
 
 }  // namespace coppice::web

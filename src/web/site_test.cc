@@ -100,6 +100,29 @@ TEST(SiteTest, WhoWasAwayCatchesUpAndWhoWasAwayForTooLongStartsAnew) {
   EXPECT_THAT(future->text(), HasSubstr("event: reset")) << "the server has been restarted";
 }
 
+TEST(SiteTest, ANumberOfAnotherProcessIsNotTakenForOneOfThis) {
+  constexpr uint64_t kBegan = 1'767'592'800'000'000;
+  constexpr uint64_t kRestarted = kBegan + 3'000'000;  // three seconds later
+  const auto told = [](uint64_t first_seq, uint64_t since) {
+    Board board({.first_seq = first_seq});
+    for (int16_t cpu = 1; cpu <= 5; ++cpu) {
+      board.Post(SiteRig::Cluster({}, cpu));
+      board.Flush();
+    }
+    EXPECT_EQ(board.story().seq(), first_seq + 5);
+    const auto stream = std::make_shared<FakeStream>();
+    board.Subscribe(stream, since);
+    return stream->text();
+  };
+  EXPECT_THAT(told(kRestarted, kBegan + 2), HasSubstr("event: reset"));
+  EXPECT_THAT(told(kBegan, kRestarted + 2), HasSubstr("event: reset"));
+  const std::string near = told(kBegan, kBegan + 3);
+  EXPECT_THAT(near, HasSubstr("{\"seq\":" + std::to_string(kBegan + 4)));
+  EXPECT_THAT(near, testing::Not(HasSubstr("{\"seq\":" + std::to_string(kBegan + 3))));
+  EXPECT_THAT(told(kBegan, 0), HasSubstr("{\"seq\":" + std::to_string(kBegan + 1)))
+      << "who knows nothing is told all of it";
+}
+
 TEST(SiteTest, APodIsExplainedPerGroupWithTheNearestMiss) {
   SiteRig rig;
   const json why = json::parse(rig.Ask("/api/v1/explain?pod=shop/web-2").body);
@@ -167,6 +190,21 @@ TEST(SiteTest, OfManyDecisionsTheTimelineHasSomeOfEachKindToItsBeginning) {
   EXPECT_LE(shown.size(), 400u);
   EXPECT_LT(shown.back()->at, TimePoint(std::chrono::seconds(200)));
   EXPECT_EQ(std::ranges::count(shown, "trouble", &Decision::kind), 10);
+}
+
+TEST(SiteTest, NoSessionsEvictionsAreLostHoweverFastTheyFollow) {
+  constexpr size_t kSessions = 300;
+  SiteRig rig;
+  for (size_t i = 0; i < kSessions; ++i) {
+    auto session = std::make_shared<report::SessionReport>();
+    session->evictions = {{.pod = "ml/small-" + std::to_string(i), .why = "preempted"}};
+    rig.board().Post(std::shared_ptr<const report::SessionReport>(std::move(session)));
+  }
+  rig.board().Flush();
+  const json all = json::parse(rig.Ask("/api/v1/decisions?limit=1000").body);
+  size_t evicted = 0;
+  for (const json& one : all["decisions"]) evicted += one["title"] == "1 pod evicted" ? 1 : 0;
+  EXPECT_EQ(evicted, kSessions);
 }
 
 TEST(SiteTest, TheModelIsPaused) {

@@ -183,6 +183,7 @@ Result<std::string> Story::StateAt(TimePoint when) const {
 std::optional<std::vector<std::string>> Story::Since(uint64_t seq) const {
   const MutexLock lock(mutex_);
   std::vector<std::string> texts;
+  if (seq == 0) seq = first_seq_;
   if (seq == seq_) return texts;
   if (seq > seq_ || recent_.empty() || recent_.front().first > seq + 1) return std::nullopt;
   for (const auto& [number, text] : recent_)

@@ -30,7 +30,11 @@ struct PassInfo {
 
 class Story {
  public:
-  explicit Story(HistoryOptions history = {}) : history_(history) {}
+  // Deltas are numbered from `first_seq` on. Where processes follow each other it is to differ from
+  // one to the next by more than a process has deltas: a page that comes back with a number of the
+  // one before would else be told what does not follow from what it shows.
+  explicit Story(HistoryOptions history = {}, uint64_t first_seq = 0)
+      : first_seq_(first_seq), seq_(first_seq), history_(history) {}
 
   // ---- Telling.
 
@@ -45,7 +49,8 @@ class Story {
 
   std::string State() const;
   Result<std::string> StateAt(TimePoint when) const;
-  // What came after `seq`, one document each; absent: too long ago, ask for the state anew.
+  // What came after `seq` (0: all of it), one document each; absent: too long ago, or a number of
+  // another process; ask for the state anew.
   std::optional<std::vector<std::string>> Since(uint64_t seq) const;
   uint64_t seq() const;
   std::string Timeline(std::optional<TimePoint> from, std::optional<TimePoint> to,
@@ -80,8 +85,9 @@ class Story {
   void NoteGangs(const Seen& seen) COPPICE_REQUIRES(mutex_);
   void Prune(const Seen& seen) COPPICE_REQUIRES(mutex_);
 
+  const uint64_t first_seq_;
   mutable Mutex mutex_;
-  uint64_t seq_ COPPICE_GUARDED_BY(mutex_) = 0;
+  uint64_t seq_ COPPICE_GUARDED_BY(mutex_);
   TimePoint at_ COPPICE_GUARDED_BY(mutex_){};
   Picture now_ COPPICE_GUARDED_BY(mutex_);
   std::deque<std::pair<uint64_t, std::string>> recent_

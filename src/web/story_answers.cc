@@ -27,12 +27,7 @@ void WriteGroups(JsonOut& out, const report::Unhelped& unhelped) {
     if (const auto verdict = unhelped.rejected.find(reason.group);
         verdict != unhelped.rejected.end()) {
       out.Field("filter", verdict->second.plugin());
-      out.Key("shortfalls").Open('[');
-      for (const model::Shortfall& s : verdict->second.shortfalls()) {
-        out.Open('{').Field("resource", s.what).Field("asked", s.asked).Field("free", s.free);
-        out.Field("capacity", s.capacity).Close('}');
-      }
-      out.Close(']');
+      report::WriteShortfalls(out, verdict->second.shortfalls());
     }
     const auto miss = std::ranges::find(unhelped.misses, reason.group, &report::NearMiss::group);
     if (miss != unhelped.misses.end()) out.Field("wouldTakeIf", report::Sentence(*miss));

@@ -188,8 +188,9 @@ class GroupsFile {
 Result<DiscoveredGroups> FromProviderConfig(std::string_view text, const std::string& path,
                                             const Listed<model::Node>& nodes) {
   yaml::Problems problems;
+  const cloud::CloudRegistry none("cloud");  // nothing is ordered by this file
   const provider::ProviderConfig config = TRY(provider::ParseProviderConfig(
-      text, path, [](const char* name) { return std::getenv(name); },
+      text, path, {none, [](const char* name) { return std::getenv(name); }},
       [](const std::string&) -> Result<std::string> { return std::string("#!"); }, problems));
   DiscoveredGroups found;
   found.how = "as " + path + " says; a node belongs to the group that its name begins with";

@@ -4,15 +4,12 @@
 #include <set>
 #include <utility>
 
-#include "base/strings.h"
 #include "model/resources.h"
 #include "report/explain.h"
-#include "report/json_out.h"
+#include "whatif/live_pools.h"
 
 namespace coppice::whatif {
 namespace {
-
-using report::JsonOut;
 
 std::string TypeOfNode(const model::Node& node) {
   const auto label = node.metadata.labels.find("node.kubernetes.io/instance-type");
@@ -65,48 +62,53 @@ void TakeObjects(const cluster::World& world, ClusterObjects& objects) {
   TakeAll(world, objects.csi_drivers);
   TakeAll(world, objects.storage_capacities);
   TakeAll(world, objects.volume_attachments);
+  TakeAll(world, objects.priority_classes);
+  TakeAll(world, objects.node_pools);
+  TakeAll(world, objects.node_claims);
+  TakeAll(world, objects.pod_groups);
+  TakeAll(world, objects.queues);
+  TakeAll(world, objects.hyper_nodes);
+  TakeAll(world, objects.quotas);
 }
 
-Status ChangeGroups(const LiveMoment& moment, const LiveChange& change,
-                    std::vector<DumpGroups::Group>& groups) {
-  for (const auto& [name, max] : change.max_sizes) {
-    const auto group = std::ranges::find(groups, name, &DumpGroups::Group::name);
-    if (group == groups.end()) return NotFound("there is no group " + name);
-    group->max = max;
+// The type that a group makes machines of; "" if neither its template nor its nodes tell.
+std::string TypeOfGroup(const DumpGroups::Group& group, const ClusterObjects& objects) {
+  std::string type = group.node_template ? TypeOfNode(*group.node_template) : "";
+  for (const auto& node : objects.nodes) {
+    if (!type.empty()) break;
+    if (std::ranges::find(group.machines, node->spec.provider_id) != group.machines.end())
+      type = TypeOfNode(*node);
   }
-  std::set<std::string> used;
+  return type;
+}
+
+// With the change; `used` learns which of the types that are forbidden there are.
+void ChangeGroups(const LiveMoment& moment, const LiveChange& change,
+                  std::vector<DumpGroups::Group>& groups, std::set<std::string>& used) {
   for (DumpGroups::Group& group : groups) {
-    std::string type = group.node_template ? TypeOfNode(*group.node_template) : "";
-    for (const auto& node : moment.objects.nodes) {
-      if (!type.empty()) break;
-      if (std::ranges::find(group.machines, node->spec.provider_id) != group.machines.end())
-        type = TypeOfNode(*node);
-    }
+    const auto max = change.max_sizes.find(group.name);
+    if (max != change.max_sizes.end()) group.max = max->second;
+    if (change.forbid_types.empty()) continue;
+    const std::string type = TypeOfGroup(group, moment.objects);
     if (std::ranges::find(change.forbid_types, type) == change.forbid_types.end()) continue;
     used.insert(type);
     group.max = std::min(group.max, group.target);
   }
-  for (const std::string& type : change.forbid_types)
-    if (!used.contains(type)) return NotFound("no group is of type " + type);
-  return Status::Ok();
 }
 
-}  // namespace
-
-LiveMoment TakeMoment(const cluster::World& world, cloud::NodeGroups& groups, TimePoint now,
-                      const cloud::ScalingOptions& defaults) {
-  LiveMoment moment{.now = now};
-  TakeObjects(world, moment.objects);
+std::vector<DumpGroups::Group> TakeGroups(const ClusterObjects& objects, cloud::NodeGroups& groups,
+                                          TimePoint now, const cloud::ScalingOptions& defaults) {
+  std::vector<DumpGroups::Group> taken;
   std::map<std::string, std::vector<cloud::ProviderId>> machines;
   std::map<std::string, std::shared_ptr<const model::Node>> examples;
-  for (const auto& node : moment.objects.nodes) {
+  for (const auto& node : objects.nodes) {
     const auto group = groups.GroupOf({node->spec.provider_id, node->metadata.name, {}, node});
     if (!group.ok() || !group->has_value()) continue;
     machines[**group].push_back(node->spec.provider_id);
     examples.emplace(**group, node);
   }
   for (const cloud::GroupInfo& info : groups.Groups()) {
-    DumpGroups::Group& group = moment.groups.emplace_back();
+    DumpGroups::Group& group = taken.emplace_back();
     group.name = info.id;
     group.min = info.min_size;
     group.max = info.max_size;
@@ -123,6 +125,72 @@ LiveMoment TakeMoment(const cluster::World& world, cloud::NodeGroups& groups, Ti
       group.memory_bytes = amounts.memory_bytes;
     }
   }
+  return taken;
+}
+
+bool HasGroup(const LiveMoment& moment, const std::string& name) {
+  return moment.groups &&
+         std::ranges::find(*moment.groups, name, &DumpGroups::Group::name) != moment.groups->end();
+}
+
+// What a change names has to be there. Types are looked for where they are forbidden.
+Status CheckNames(const LiveMoment& moment, const LiveChange& change) {
+  for (const std::string& name : change.remove_nodes) {
+    const bool there = std::ranges::any_of(
+        moment.objects.nodes, [&](const auto& node) { return node->metadata.name == name; });
+    if (!there) return NotFound("there is no node " + name);
+  }
+  for (const auto& [name, max] : change.max_sizes) {
+    if (HasGroup(moment, name) || HasPool(moment, name)) continue;
+    return NotFound("there is no node group " + name +
+                    (moment.claims ? ", and no node pool of that name" : ""));
+  }
+  for (const auto& [name, limits] : change.limits)
+    if (!HasPool(moment, name)) return NotFound("there is no node pool " + name);
+  return Status::Ok();
+}
+
+Listed<model::Pod> PodsToAdd(const LiveChange& change) {
+  Listed<model::Pod> pods;
+  for (int i = 0; change.pod && i < change.pods; ++i) {
+    model::Pod pod = *change.pod;
+    pod.metadata.name = "what-if-" + std::to_string(i + 1);
+    pod.metadata.uid = pod.metadata.name;
+    pod.metadata.deletion_timestamp.reset();
+    pods.push_back(std::make_shared<const model::Pod>(std::move(pod)));
+  }
+  return pods;
+}
+
+// One of the two: groups alone, pools alone, or pools and then groups.
+Result<LiveSide> PlaySide(const LiveMoment& moment, WhatIf groups, PoolsWhatIf pools,
+                          const LiveEngines& engines) {
+  LiveSide side;
+  const auto play_pools = [&](ClusterObjects& objects) -> Status {
+    pools.cluster.nodes = objects.nodes;
+    pools.cluster.pods = objects.pods;
+    side.pools = TRY(PlayPools(std::move(pools), *moment.claims, engines.pools));
+    objects.nodes = side.pools->nodes_after;
+    objects.pods = side.pools->pods_after;
+    return Status::Ok();
+  };
+  if (moment.groups) {
+    if (moment.claims) groups.asked_first = play_pools;
+    side.groups = TRY(RunWhatIf(std::move(groups), engines.plugins, Log::Null()));
+  } else {
+    pools.added = std::move(groups.added);
+    TRY(play_pools(groups.cluster));
+  }
+  return side;
+}
+
+}  // namespace
+
+LiveMoment TakeMoment(const cluster::World& world, cloud::NodeGroups* groups, TimePoint now,
+                      const cloud::ScalingOptions& defaults) {
+  LiveMoment moment{.now = now};
+  TakeObjects(world, moment.objects);
+  if (groups != nullptr) moment.groups = TakeGroups(moment.objects, *groups, now, defaults);
   return moment;
 }
 
@@ -142,137 +210,33 @@ std::shared_ptr<const model::Pod> FindLike(const LiveMoment& moment, std::string
 }
 
 Result<LiveAnswer> AskLive(const LiveMoment& moment, const LiveChange& change,
-                           const autoscale::FlagValues& flags, const autoscale::Plugins& plugins,
-                           std::function<bool()> stop) {
-  for (const std::string& name : change.remove_nodes) {
-    const bool there = std::ranges::any_of(
-        moment.objects.nodes, [&](const auto& node) { return node->metadata.name == name; });
-    if (!there) return NotFound("there is no node " + name);
-  }
-  WhatIf base{
-      .flags = flags, .cluster = moment.objects, .now = moment.now, .stop = std::move(stop)};
-  base.groups = {.groups = moment.groups, .how = "as they are now"};
+                           const LiveEngines& engines, std::function<bool()> stop) {
+  if (!moment.groups && !moment.claims)
+    return Unavailable("there are neither node groups nor node pools here");
+  TRY(CheckNames(moment, change));
+  WhatIf base{.flags = engines.flags, .cluster = moment.objects, .now = moment.now, .stop = stop};
+  base.groups = {.groups = moment.groups.value_or(std::vector<DumpGroups::Group>()),
+                 .how = "as they are now"};
+  if (!moment.objects.pod_groups.empty()) base.batch_plugins = engines.batch;
   GiveProviderIds(base.cluster);
+  PoolsWhatIf pools = PoolsQuestion(moment, base.cluster, engines.pools, stop);
   WhatIf changed = base;
-  TRY(ChangeGroups(moment, change, changed.groups.groups));
-  changed.remove_nodes = change.remove_nodes;
-  for (int i = 0; change.pod && i < change.pods; ++i) {
-    model::Pod pod = *change.pod;
-    pod.metadata.name = "what-if-" + std::to_string(i + 1);
-    pod.metadata.uid = pod.metadata.name;
-    pod.metadata.deletion_timestamp.reset();
-    changed.added.pods.push_back(std::make_shared<const model::Pod>(std::move(pod)));
+  PoolsWhatIf changed_pools = pools;
+  std::set<std::string> types;
+  ChangeGroups(moment, change, changed.groups.groups, types);
+  ChangePools(moment, change, changed_pools.cluster.node_pools, types);
+  for (const std::string& type : change.forbid_types)
+    if (!types.contains(type)) return NotFound("nothing is bought of type " + type);
+  for (const std::string& node : change.remove_nodes) {
+    const bool by_pools = !moment.groups || IsOfPool(moment, node);
+    (by_pools ? changed_pools.remove_nodes : changed.remove_nodes).push_back(node);
   }
+  changed.added.pods = PodsToAdd(change);
   LiveAnswer answer;
-  answer.without = TRY(RunWhatIf(std::move(base), plugins, Log::Null()));
-  answer.with = TRY(RunWhatIf(std::move(changed), plugins, Log::Null()));
+  answer.without = TRY(PlaySide(moment, std::move(base), std::move(pools), engines));
+  answer.with = TRY(PlaySide(moment, std::move(changed), std::move(changed_pools), engines));
+  if (moment.claims) answer.notes = NotesOfPools(answer);
   return answer;
-}
-
-namespace {
-
-double CostOf(const std::vector<DumpGroups::Group>& groups) {
-  double cost = 0;
-  for (const DumpGroups::Group& group : groups)
-    cost += group.price_per_hour.value_or(0) * group.target;
-  return cost;
-}
-
-void WriteUnhelped(JsonOut& out, std::string_view key, const WhatIfPlan& plan) {
-  out.Key(key).Open('[');
-  const report::ScaleUp& up = plan.about_pods();
-  for (const auto* list : {&up.unhelped, &up.unserved}) {
-    for (const report::Unhelped& unhelped : *list) {
-      out.Open('{').Field("pods", unhelped.pods.size());
-      out.Field("names", report::Names(unhelped.pods));
-      out.Field("why", report::ReasonCounts(up.result, unhelped, up.considered_groups));
-      if (!unhelped.misses.empty()) out.Field("nearest", report::Sentence(unhelped.misses.front()));
-      out.Close('}');
-    }
-  }
-  out.Close(']');
-}
-
-std::string_view WordOfFate(RemovalAnswer::PodFate::Kind kind) {
-  using Kind = RemovalAnswer::PodFate::Kind;
-  switch (kind) {
-    case Kind::kMoves:
-      return "moves";
-    case Kind::kStaysBehind:
-      return "staysBehind";
-    case Kind::kWaits:
-      return "waits";
-    case Kind::kBlocks:
-      return "blocks";
-    case Kind::kNoPlace:
-      return "noPlace";
-  }
-  return "";
-}
-
-void WriteLiveRemovals(JsonOut& out, const WhatIfPlan& plan) {
-  out.Key("removals").Open('[');
-  for (const RemovalAnswer& removal : plan.removals) {
-    out.Open('{').Field("node", removal.node).Field("group", removal.group);
-    out.Field("drains", removal.drains).Field("atOnce", removal.at_once).Key("pods").Open('[');
-    for (const RemovalAnswer::PodFate& fate : removal.pods) {
-      out.Open('{').Field("pod", report::NameOf(*fate.pod)).Field("fate", WordOfFate(fate.kind));
-      out.Field("text", fate.text).Close('}');
-    }
-    out.Close(']').Close('}');
-  }
-  out.Close(']');
-}
-
-void WriteLiveSteps(JsonOut& out, std::string_view key, const WhatIfPlan& plan) {
-  out.Key(key).Open('[');
-  for (const WhatIfStep& step : plan.steps) {
-    const auto after = std::chrono::duration_cast<std::chrono::seconds>(step.after).count();
-    out.Open('{').Field("afterSeconds", after).Key("bought").Open('[');
-    for (const report::GroupResize& resize : step.bought) {
-      out.Open('{').Field("group", resize.group).Field("from", resize.from);
-      out.Field("to", resize.to).Close('}');
-    }
-    out.Close(']').Key("removed").Open('[');
-    for (const report::RemovedNode& node : step.report->scale_down.removed) out.Text(node.node);
-    out.Close(']').Close('}');
-  }
-  out.Close(']');
-}
-
-}  // namespace
-
-std::string AsJson(const LiveAnswer& answer) {
-  const auto seconds = [](Duration time) {
-    return std::chrono::duration_cast<std::chrono::seconds>(time).count();
-  };
-  const auto& [without, with] = answer;
-  JsonOut out;
-  out.Open('{').Field("at", seconds(with.now.time_since_epoch()));
-  out.Field("nodes", with.nodes).Field("pending", with.pending + with.unscheduled);
-  out.Field("added", with.added).Field("helps", with.everybody_helped());
-  out.Key("groups").Open('[');
-  for (size_t i = 0; i < with.groups_after.size(); ++i) {
-    const DumpGroups::Group& before = without.groups_before[i];
-    out.Open('{').Field("group", before.name).Field("now", before.target);
-    out.Field("max", with.groups_before[i].max).Field("without", without.groups_after[i].target);
-    out.Field("with", with.groups_after[i].target);
-    out.Field("price", before.price_per_hour.value_or(0)).Close('}');
-  }
-  out.Close(']');
-  out.Key("cost").Open('{').Field("now", CostOf(without.groups_before));
-  out.Field("without", CostOf(without.groups_after)).Field("with", CostOf(with.groups_after));
-  out.Close('}');
-  WriteUnhelped(out, "unhelpedWithout", without);
-  WriteUnhelped(out, "unhelped", with);
-  WriteLiveRemovals(out, with);
-  WriteLiveSteps(out, "stepsWithout", without);
-  WriteLiveSteps(out, "steps", with);
-  out.Key("notes").Open('[');
-  for (const std::string& note : with.notes) out.Text(note);
-  out.Close(']');
-  out.Field("settled", with.settled).Field("tookSeconds", seconds(with.took));
-  return out.Close('}').Take();
 }
 
 }  // namespace coppice::whatif

@@ -6,6 +6,7 @@
 
 #include "test/support/discovered_plugins.h"
 #include "test/support/must.h"
+#include "whatif/live_rig.h"
 
 namespace coppice::whatif {
 namespace {
@@ -26,16 +27,21 @@ class LiveTest : public testing::Test {
     for (const auto& set : objects.replica_sets) world_.Upsert(set);
     for (const auto& set : objects.stateful_sets) world_.Upsert(set);
     for (const auto& budget : objects.budgets) world_.Upsert(budget);
-    moment_ = TakeMoment(world_, groups_, *NewestTime(objects) + std::chrono::seconds(3), {});
+    moment_ = TakeMoment(world_, &groups_, *NewestTime(objects) + std::chrono::seconds(3), {});
   }
   Result<LiveAnswer> Ask(const LiveChange& change, std::function<bool()> stop = nullptr) {
-    return AskLive(moment_, change, MUST(autoscale::ParseFlags({})), test::ThePlugins(),
-                   std::move(stop));
+    return AskLive(
+        moment_, change,
+        {.flags = flags_, .plugins = test::ThePlugins(), .batch = &test::ThePlugins().batch},
+        std::move(stop));
   }
-  static int Target(const WhatIfPlan& plan, std::string_view group) {
-    const auto found = std::ranges::find(plan.groups_after, group, &DumpGroups::Group::name);
-    return found == plan.groups_after.end() ? -1 : found->target;
+  static int Target(const LiveSide& side, std::string_view group) {
+    const auto& groups = side.groups->groups_after;
+    const auto found = std::ranges::find(groups, group, &DumpGroups::Group::name);
+    return found == groups.end() ? -1 : found->target;
   }
+
+  const autoscale::FlagValues flags_ = MUST(autoscale::ParseFlags({}));
 
   cluster::World world_;
   DumpGroups groups_;
@@ -47,9 +53,9 @@ TEST_F(LiveTest, PodsThatAreAddedAreTheDifference) {
   pod.metadata.namespace_ = "default";
   pod.spec.containers.emplace_back().resources.requests["cpu"] = MUST(model::Quantity::Parse("3"));
   const LiveAnswer answer = MUST(Ask({.pod = pod, .pods = 2}));
-  EXPECT_EQ(answer.with.added, 2u);
+  EXPECT_EQ(answer.with.groups->added, 2u);
   EXPECT_GT(Target(answer.with, "general"), Target(answer.without, "general"));
-  const auto json = nlohmann::json::parse(AsJson(answer));
+  const auto json = CheckedJson(answer);
   EXPECT_EQ(json["added"], 2);
   EXPECT_EQ(json["groups"].size(), 2u);
   for (const auto& group : json["groups"]) {
@@ -61,7 +67,7 @@ TEST_F(LiveTest, PodsThatAreAddedAreTheDifference) {
 
 TEST_F(LiveTest, ARemovedNodesPodsHaveAFate) {
   const LiveAnswer answer = MUST(Ask({.remove_nodes = {"general-3"}}));
-  const auto json = nlohmann::json::parse(AsJson(answer));
+  const auto json = CheckedJson(answer);
   EXPECT_EQ(json["removals"][0]["node"], "general-3");
   EXPECT_EQ(json["removals"][0]["drains"], true);
   EXPECT_EQ(json["removals"][0]["pods"][0]["fate"], "moves");
@@ -86,12 +92,12 @@ TEST_F(LiveTest, AMaximumThatIsRaisedIsReached) {
   pod.spec.containers.emplace_back().resources.requests["cpu"] = MUST(model::Quantity::Parse("3"));
   const LiveAnswer capped = MUST(Ask({.pod = pod, .pods = 6}));
   EXPECT_EQ(Target(capped.with, "general"), 5);
-  EXPECT_FALSE(capped.with.everybody_helped());
+  EXPECT_FALSE(capped.with.groups->everybody_helped());
   const LiveAnswer raised = MUST(Ask({.pod = pod, .pods = 6, .max_sizes = {{"general", 12}}}));
   EXPECT_GT(Target(raised.with, "general"), 5);
   EXPECT_LE(Target(raised.with, "general"), 12);
   EXPECT_EQ(Target(raised.without, "general"), Target(capped.without, "general"));
-  const auto json = nlohmann::json::parse(AsJson(raised));
+  const auto json = CheckedJson(raised);
   EXPECT_EQ(json["groups"][0]["group"], "general");
   EXPECT_EQ(json["groups"][0]["max"], 12);
 }
@@ -112,6 +118,33 @@ TEST_F(LiveTest, APodIsFoundByItsNameAndByItsOwner) {
   const auto& some = moment_.objects.pods.front();
   EXPECT_EQ(FindLike(moment_, some->metadata.namespace_ + "/" + some->metadata.name), some);
   EXPECT_EQ(FindLike(moment_, "nowhere/nobody"), nullptr);
+}
+
+TEST_F(LiveTest, AGangThatWaitsIsToldWithWhatItLacks) {
+  model::PodGroup group;
+  group.metadata = {.name = "train", .namespace_ = "ml", .uid = "g"};
+  group.spec.min_member = 2;
+  group.spec.queue = "default";
+  moment_.objects.pod_groups.push_back(std::make_shared<const model::PodGroup>(group));
+  for (int i = 0; i < 2; ++i) {
+    model::Pod pod;
+    pod.metadata = {.name = "train-" + std::to_string(i), .namespace_ = "ml"};
+    pod.metadata.uid = pod.metadata.name;
+    pod.metadata.annotations["scheduling.k8s.io/group-name"] = "train";
+    pod.metadata.creation_timestamp = model::Time{moment_.now - std::chrono::minutes(1)};
+    pod.spec.scheduler_name = "volcano";
+    pod.spec.containers.emplace_back().resources.requests["cpu"] =
+        MUST(model::Quantity::Parse("900"));
+    pod.status.phase = "Pending";
+    moment_.objects.pods.push_back(std::make_shared<const model::Pod>(pod));
+  }
+  const LiveAnswer answer = MUST(Ask({.max_sizes = {{"general", 9}}}));
+  const auto json = CheckedJson(answer);
+  ASSERT_EQ(json["gangs"].size(), 1u) << json.dump(1);
+  EXPECT_EQ(json["gangs"][0]["gang"], "ml/train");
+  EXPECT_EQ(json["gangs"][0]["starts"], false);
+  EXPECT_EQ(json["gangsWithout"].size(), 1u);
+  EXPECT_EQ(json["helps"], false);
 }
 
 }  // namespace

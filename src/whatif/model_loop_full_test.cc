@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "app/main.h"
 #include "test/support/must.h"
 
@@ -58,7 +60,7 @@ class ModelLoopTest : public testing::Test {
     loop_->Next(clock_.Now() + seconds(1));
   }
   void AddPods(const std::string& name, int replicas, int64_t cpu_millis,
-               std::map<std::string, std::string> annotations = {}) {
+               std::map<std::string, std::string> annotations = {}, const std::string& node = "") {
     sim::WorkloadSpec spec;
     spec.name = name;
     spec.replicas = replicas;
@@ -66,6 +68,7 @@ class ModelLoopTest : public testing::Test {
     container.resources.requests["cpu"] = model::Quantity::FromMillis(cpu_millis);
     spec.pod.spec.containers.push_back(container);
     for (auto& [key, value] : annotations) spec.pod.metadata.annotations[key] = value;
+    if (!node.empty()) spec.pod.spec.node_selector["kubernetes.io/hostname"] = node;
     model_->controllers.Add(spec);
   }
   void RunFor(Duration time) {
@@ -234,6 +237,56 @@ TEST_F(ModelLoopTest, AYoungNodeThatIsNotReadyIsReckonedWithUntilItsBootLimitAnd
   // From the Node on, which comes a minute after the order.
   EXPECT_LE(*again, minutes(15) + seconds(90));
   EXPECT_EQ(model_->Pending().size(), 0U);
+}
+
+TEST_F(ModelLoopTest, AnEmptyNodeIsNoticedWherePodsComeAndGoAllTheTime) {
+  Start(2);
+  AddPods("stays", 1, 3500);
+  AddPods("web", 1, 3000);
+  AddPods("churn", 1, 100);
+  const auto churn_for = [this](Duration time) {
+    const TimePoint end = clock_.Now() + time;
+    for (int i = 0; clock_.Now() < end; ++i) {
+      model_->controllers.Scale("churn", i % 2);
+      RunFor(seconds(2));
+    }
+  };
+  churn_for(minutes(20));
+  const TimePoint scaled = clock_.Now();
+  model_->controllers.Scale("web", 0);
+  churn_for(minutes(1));
+  model_->controllers.Scale("churn", 0);
+  RunFor(minutes(20));
+  const auto gone = When("delete", scaled);
+  ASSERT_TRUE(gone);
+  EXPECT_LE(*gone, minutes(8) + seconds(30));
+}
+
+TEST_F(ModelLoopTest, RoomElsewhereIsLookedForAMinuteAfterItWasNotThere) {
+  Start(2);
+  const auto hold = [this](const std::string& name, int64_t cpu_millis) {
+    AddPods(name, 1, cpu_millis, {{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"}},
+            "pool-1");
+  };
+  hold("filler", 500);
+  hold("large", 3000);
+  AddPods("small", 1, 1000);
+  const auto no_room = [](const report::StayingNode& staying) {
+    return staying.node == "pool-0" && staying.reason == report::StayReason::kNoPlaceToMovePods;
+  };
+  const TimePoint end = clock_.Now() + minutes(30);
+  for (bool found = false; !found;) {
+    const auto report = loop_->Next(end);
+    ASSERT_NE(report, nullptr);
+    found = std::ranges::any_of(report->scale_down.staying, no_room);
+  }
+  const TimePoint found = clock_.Now();
+  model_->controllers.Scale("large", 0);
+  RunFor(minutes(20));
+  const auto gone = When("delete", found);
+  ASSERT_TRUE(gone);
+  EXPECT_GE(*gone, minutes(8));
+  EXPECT_LE(*gone, minutes(8) + seconds(30));
 }
 
 TEST_F(ModelLoopTest, NothingToDoIsNoReasonForAPass) {

@@ -17,9 +17,11 @@ Result<provider::ProviderConfig> SimulatedConfig(const std::string& file,
   const auto no_files = [](const std::string& path) -> Result<std::string> {
     return NotFound(path);
   };
+  const cloud::CloudRegistry none("cloud");  // a simulated machine boots from nothing
+  const provider::ConfigRules rules{none, getenv, groups};
   auto config = file.empty() ? provider::ParseProviderConfig(standard, "the model's configuration",
-                                                             getenv, no_files, problems, groups)
-                             : provider::LoadProviderConfig(file, getenv, problems, groups);
+                                                             rules, no_files, problems)
+                             : provider::LoadProviderConfig(file, rules, problems);
   if (!config.ok()) return config.status();
   if (config->cloud_kind != "simulated") {
     return InvalidArgument(who + " runs on the simulated cloud only, and " + file +

@@ -6,8 +6,8 @@
 #include "model/node_pool_validation.h"
 #include "provision/pod_selection.h"
 #include "whatif/doubles.h"
+#include "whatif/pools_removal.h"
 #include "whatif/pools_scene.h"
-#include "whatif/whatif.h"
 #include "whatif/workloads.h"
 
 namespace coppice::whatif {
@@ -41,20 +41,39 @@ class PoolsRun {
     plan_.now = what_if_.now ? *what_if_.now : NewestTime(what_if_.cluster).value_or(clock_.Now());
     plan_.notes = std::move(what_if_.notes);
     AddWorkloads();
-    TRY(TellClasses());
+    if (!what_if_.live) TRY(TellClasses());
     std::vector<provision::PoolView> pools = TRY(OpenPools());
     plan_.nodes = what_if_.cluster.nodes.size();
     plan_.pods = what_if_.cluster.pods.size();
     MarkWaiting();
     scene_.emplace(std::move(what_if_.cluster), std::move(pools), claims_.Traits(), plan_.now);
-    plan_.cost_before = scene_->CostPerHour();
+    Count(plan_.cost_before, &PoolsPlan::Machines::before);
+    plan_.removals = TRY(RemoveNodes(*scene_, what_if_.remove_nodes));
     TRY(Provision());
+    SayWhereTheyWent(plan_);
     plan_.cost_bought = plan_.cost_after = scene_->CostPerHour();
     if (what_if_.consolidate) TRY(Consolidate());
+    Count(plan_.cost_after, &PoolsPlan::Machines::after);
+    plan_.nodes_after = scene_->Nodes();
+    plan_.pods_after = scene_->Pods();
     return std::move(plan_);
   }
 
  private:
+  void Count(double& cost, int64_t PoolsPlan::Machines::* machines) {
+    cost = 0;
+    for (const auto& [name, counts] : scene_->Counts()) {
+      cost += counts.cost;
+      plan_.machines[name].*machines = counts.active;
+    }
+  }
+
+  Status GoOn() const {
+    if (!what_if_.stop || !what_if_.stop()) return Status::Ok();
+    return DeadlineExceeded("stopped after " + std::to_string(plan_.moves.size()) +
+                            " moves of node pools");
+  }
+
   void AddWorkloads() {
     ClusterObjects added =
         ExpandWorkloads(what_if_.added, what_if_.cluster, plan_.now, plan_.notes);
@@ -136,10 +155,17 @@ class PoolsRun {
         plan_.problems.push_back("NodePool " + name + " is left out: " + types.status().message());
         continue;
       }
+      const model::Condition* ready =
+          model::FindCondition(pool.status.conditions, model::karpenter::kReady);
+      if (what_if_.live && ready != nullptr && ready->status != "True") {
+        plan_.problems.push_back("NodePool " + name + " buys nothing: it is not ready" +
+                                 (ready->message.empty() ? "" : ": " + ready->message));
+      }
       // What its controllers would have said about it.
-      model::SetCondition(pool.status.conditions,
-                          {.type = model::karpenter::kReady, .status = "True", .reason = "Ready"},
-                          plan_.now);
+      if (!what_if_.live || ready == nullptr)
+        model::SetCondition(pool.status.conditions,
+                            {.type = model::karpenter::kReady, .status = "True", .reason = "Ready"},
+                            plan_.now);
       pools.push_back({std::make_shared<const model::NodePool>(std::move(pool)), *types});
     }
     std::ranges::sort(pools, [](const auto& a, const auto& b) {
@@ -155,6 +181,7 @@ class PoolsRun {
 
   // Buys and binds for all that wait.
   Status Provision() {
+    TRY(GoOn());
     const provision::DisruptionWorld world = scene_->World();
     std::vector<PodPtr> pods;
     const provision::StorageIndex storage(world.solver.storage);
@@ -224,6 +251,7 @@ class PoolsRun {
 
   Status Consolidate() {
     plan_.consolidated = true;
+    const TimePoint began = clock_.Now();
     while (true) {
       const double before = scene_->CostPerHour();
       const provision::DisruptionWorld world = scene_->World();
@@ -238,7 +266,9 @@ class PoolsRun {
         break;
       }
       if (!command) break;
-      if (plan_.moves.size() == kMostMoves) {
+      const bool too_long =
+          what_if_.consolidate_for && clock_.Now() - began > *what_if_.consolidate_for;
+      if (plan_.moves.size() == kMostMoves || too_long) {
         plan_.settled = false;
         break;
       }

@@ -9,6 +9,8 @@
 
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +20,7 @@
 #include "provision/disruption/methods.h"
 #include "provision/options.h"
 #include "whatif/dump_reader.h"
+#include "whatif/whatif.h"
 
 namespace coppice::whatif {
 
@@ -26,6 +29,13 @@ struct PoolsWhatIf {
   ClusterObjects added;  // workloads to add, not yet expanded
   provision::EngineOptions options;
   bool consolidate = false;
+  std::vector<std::string> remove_nodes;  // before anything is bought
+  // A cluster that lives: the provider knows the classes, and a pool is as ready as its status says.
+  bool live = false;
+  // Consolidation that takes longer by the clock is left where it is. Absent: it goes on.
+  std::optional<Duration> consolidate_for;
+  // Asked between moves: whoever waits has had enough, and gets kDeadlineExceeded. Null: nobody.
+  std::function<bool()> stop = nullptr;
   std::optional<TimePoint> now;    // unset: the newest time in the dump
   std::vector<std::string> notes;  // about the input, said before those about the plan
 };
@@ -70,24 +80,34 @@ struct PoolsPlan {
     std::string text;
   };
 
+  struct Machines {  // of a pool: how many there are
+    int64_t before = 0;
+    int64_t after = 0;
+  };
+
   TimePoint now;
   size_t nodes = 0;
   size_t pods = 0;
   size_t pending = 0;
   size_t added = 0;
+  std::vector<RemovalAnswer> removals;
   std::vector<std::string> pools;  // that take part, in the order in which they are tried
   std::vector<Placed> placed;      // on nodes that are there
   std::vector<WouldBuy> bought;
   std::vector<Refused> refused;
   bool consolidated = false;  // it was asked for
   std::vector<Move> moves;
-  std::vector<Staying> staying;       // why machines stay, of the last round
-  double cost_before = 0;             // of the pools' machines per hour, as dumped
-  double cost_bought = 0;             // and with what was bought
-  double cost_after = 0;              // and after consolidation
+  std::vector<Staying> staying;  // why machines stay, of the last round
+  double cost_before = 0;        // of the pools' machines per hour, as dumped
+  double cost_bought = 0;        // and with what was bought
+  double cost_after = 0;         // and after consolidation
+  std::map<std::string, Machines> machines;
   bool settled = true;                // false: so many moves that the rest was not looked at
   std::vector<std::string> problems;  // pools that are left out
   std::vector<std::string> notes;
+  // What it comes to, for who goes on from there.
+  Listed<model::Node> nodes_after;
+  Listed<model::Pod> pods_after;
 
   bool everybody_helped() const { return refused.empty() && problems.empty(); }
 };

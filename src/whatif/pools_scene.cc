@@ -167,7 +167,7 @@ void PoolsScene::Bind(const PodPtr& pod, const std::string& node) {
   bound.status.conditions = {{.type = "PodScheduled", .status = "True"},
                              {.type = "Ready", .status = "True"}};
   bound.status.start_time = model::Time{now_};
-  pods_[KeyOfPod(bound)] = std::make_shared<const model::Pod>(std::move(bound));
+  pods_[KeyOfPod(*pod)] = std::make_shared<const model::Pod>(std::move(bound));
 }
 
 void PoolsScene::Remove(const std::string& name, const std::vector<PodPtr>& reschedulable) {
@@ -181,10 +181,26 @@ void PoolsScene::Remove(const std::string& name, const std::vector<PodPtr>& resc
   nodes_.erase(node);
 }
 
+std::map<std::string, provision::DisruptionWorld::PoolCounts> PoolsScene::Counts() const {
+  return World().counts;
+}
+
 double PoolsScene::CostPerHour() const {
   double cost = 0;
-  for (const auto& [name, counts] : World().counts) cost += counts.cost;
+  for (const auto& [name, counts] : Counts()) cost += counts.cost;
   return cost;
+}
+
+Listed<model::Node> PoolsScene::Nodes() const {
+  Listed<model::Node> nodes;
+  for (const auto& [name, node] : nodes_) nodes.push_back(node);
+  return nodes;
+}
+
+Listed<model::Pod> PoolsScene::Pods() const {
+  Listed<model::Pod> pods;
+  for (const auto& [name, pod] : pods_) pods.push_back(pod);
+  return pods;
 }
 
 }  // namespace coppice::whatif

@@ -29,8 +29,12 @@ class PoolsScene {
   // Its machine goes: pods that would come up elsewhere wait, the others are gone with it.
   void Remove(const std::string& node, const std::vector<provision::PodPtr>& reschedulable);
 
+  // How many machines each pool has and what they cost.
+  std::map<std::string, provision::DisruptionWorld::PoolCounts> Counts() const;
   double CostPerHour() const;  // of the pools' machines
   size_t nodes() const { return nodes_.size(); }
+  Listed<model::Node> Nodes() const;
+  Listed<model::Pod> Pods() const;
 
  private:
   const provision::PoolView* FindPool(const std::string& name) const;

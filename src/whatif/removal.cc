@@ -52,8 +52,8 @@ std::string WhyNowhere(fit::Search& search, cluster::PodIndex pod, cluster::Node
 }  // namespace
 
 Result<RemovalAnswer> TryRemoval(const std::string& name, cluster::World& world,
-                                 const fit::Chain& filters, const autoscale::Options& options,
-                                 TimePoint now) {
+                                 const fit::Chain& filters, const autoscale::DrainOptions& options,
+                                 const autoscale::Deviations& deviations, TimePoint now) {
   const cluster::NodePtr node = world.FindNode(name);
   const cluster::NodeIndex index = world.snapshot().FindNode(name);
   if (node == nullptr || index == cluster::kNone) {
@@ -64,7 +64,7 @@ Result<RemovalAnswer> TryRemoval(const std::string& name, cluster::World& world,
                     (near.empty() ? "" : "; did you mean " + near + "?"));
   }
   RemovalAnswer answer{.node = name, .drains = true};
-  auto budgets = TRY(drain::PdbTracker::Create(world.objects<model::PodDisruptionBudget>().List()));
+  auto budgets = TRY(autoscale::BudgetsOf(deviations, world));
   const drain::WorldControllers controllers(world);
   const auto rules = drain::DefaultRules(autoscale::RuleOptionsFrom(options));
   const drain::Context context{budgets, &controllers, now};

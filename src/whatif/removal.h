@@ -10,7 +10,7 @@
 namespace coppice::whatif {
 
 Result<RemovalAnswer> TryRemoval(const std::string& node, cluster::World& world,
-                                 const fit::Chain& filters, const autoscale::Options& options,
-                                 TimePoint now);
+                                 const fit::Chain& filters, const autoscale::DrainOptions& options,
+                                 const autoscale::Deviations& deviations, TimePoint now);
 
 }  // namespace coppice::whatif

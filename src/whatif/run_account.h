@@ -24,8 +24,12 @@ class RunAccount {
   void Tell(const report::PassReport& pass);
   void Event(const cluster::Event& event);
   void Line(char mark, const std::string& what, const std::string& why);
+  // One that is no decision: of a table, of a summary.
+  void Text(const std::string& line) { print_(line); }
   // Says what is left to say of repeated lines; before anything that is no line.
   void EndRepeats();
+  // Machines that somebody else than the autoscaler's scale-up has ordered of its groups.
+  void Ordered(int machines) { bought_ += machines; }
   // Money: called whenever time has passed.
   void Charge();
   void Table(const report::PassReport& pass);

@@ -72,6 +72,7 @@ class Simulation {
   Status SetUp();
   void CountPods();
   Status RemoveNodes();
+  Status AskOthersFirst();
   struct Passed {
     std::shared_ptr<const report::PassReport> report;
     bool acted = false;
@@ -159,8 +160,8 @@ void Simulation::CountPods() {
 
 Status Simulation::RemoveNodes() {
   for (const std::string& name : what_if_.remove_nodes) {
-    RemovalAnswer answer =
-        TRY(TryRemoval(name, world_, *filters_, what_if_.flags.options, clock_.Now()));
+    RemovalAnswer answer = TRY(TryRemoval(name, world_, *filters_, what_if_.flags.options,
+                                          what_if_.flags.options.deviations, clock_.Now()));
     const cluster::NodePtr node = world_.FindNode(name);
     const auto group = groups_.GroupOf({node->spec.provider_id, name});
     answer.group = group.ok() ? group->value_or("") : "";
@@ -170,6 +171,17 @@ Status Simulation::RemoveNodes() {
     }
     plan_.removals.push_back(std::move(answer));
   }
+  return Status::Ok();
+}
+
+Status Simulation::AskOthersFirst() {
+  if (!what_if_.asked_first) return Status::Ok();
+  ClusterObjects objects = what_if_.cluster;
+  objects.nodes = world_.Nodes();
+  objects.pods.clear();
+  for (const cluster::World::PodEntry* entry : world_.Pods()) objects.pods.push_back(entry->pod);
+  TRY(what_if_.asked_first(objects));
+  cluster_->Become(objects);
   return Status::Ok();
 }
 
@@ -206,6 +218,7 @@ Result<WhatIfPlan> Simulation::Run() {
   TRY(SetUp());
   CountPods();
   TRY(RemoveNodes());
+  TRY(AskOthersFirst());
   const Duration scan =
       std::max(what_if_.flags.options.scan_interval, Duration(std::chrono::seconds(1)));
   const TimePoint end = clock_.Now() + what_if_.horizon;

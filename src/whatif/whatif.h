@@ -34,6 +34,9 @@ struct WhatIf {
   // With PodGroups in the dump their pods start together or not at all. Null: they are pods like
   // others.
   const batch::PluginRegistry* batch_plugins = nullptr;
+  // Who else buys for the same pods, asked once, after the removals and before the first pass: is
+  // given the nodes and pods as they are, and leaves them as they would be. Null: nobody.
+  std::function<Status(ClusterObjects&)> asked_first = nullptr;
 };
 
 // One pass that did something.
@@ -55,6 +58,7 @@ struct RemovalAnswer {
   std::string group;
   bool drains = false;  // nothing blocks
   bool at_once = true;  // budgets let all its pods go together
+  std::string why;      // what keeps the node itself, if that is no pod
   std::vector<PodFate> pods;
 };
 

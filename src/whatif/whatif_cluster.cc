@@ -43,6 +43,29 @@ void WhatIfCluster::Load(const ClusterObjects& objects) {
   world_.UpsertPods(objects.pods);
 }
 
+void WhatIfCluster::Become(const ClusterObjects& objects) {
+  std::set<std::pair<std::string, std::string>> pods;
+  std::set<std::string> nodes;
+  for (const auto& pod : objects.pods) pods.emplace(pod->metadata.namespace_, pod->metadata.name);
+  for (const auto& node : objects.nodes) nodes.insert(node->metadata.name);
+  std::vector<cluster::PodPtr> gone;
+  for (const cluster::World::PodEntry* entry : world_.Pods()) {
+    const model::ObjectMeta& meta = entry->pod->metadata;
+    if (!pods.contains({meta.namespace_, meta.name})) gone.push_back(entry->pod);
+  }
+  for (const cluster::PodPtr& pod : gone)
+    world_.DeletePod(pod->metadata.namespace_, pod->metadata.name);
+  for (const auto& node : world_.Nodes())
+    if (!nodes.contains(node->metadata.name)) world_.DeleteNode(node->metadata.name);
+  for (const auto& node : objects.nodes)
+    if (world_.FindNode(node->metadata.name) != node) world_.UpsertNode(node);
+  for (const auto& pod : objects.pods) {
+    const cluster::PodPtr known = world_.FindPod(pod->metadata.namespace_, pod->metadata.name);
+    const bool waits = pod->spec.node_name.empty() && known && known->spec.node_name.empty();
+    if (known != pod && !waits) world_.UpsertPod(pod);
+  }
+}
+
 void WhatIfCluster::Displace(const cluster::PodPtr& pod) {
   world_.DeletePod(pod->metadata.namespace_, pod->metadata.name);
   const bool comes_back = model::ControllerOf(pod->metadata) != nullptr &&

@@ -30,6 +30,9 @@ class WhatIfCluster final : public cluster::Writer {
   // Everything that decisions read, into the world.
   void Load(const ClusterObjects& objects);
 
+  // Its nodes and pods are these from now on. Pods that waited and wait still are left as they were.
+  void Become(const ClusterObjects& objects);
+
   // Machines that were ordered come up, as `templates` has them, and those that were deleted go,
   // with what is left on them. Names of the new nodes.
   std::vector<std::string> Settle(const autoscale::Templates& templates);

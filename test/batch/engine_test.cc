@@ -550,6 +550,38 @@ TEST_F(DelegatedBinding, AWordThatIsNotKeptIsAFailureAfterAWhile) {
       }));
 }
 
+// Writes to a pod on which node it was placed.
+class NotingPlugin final : public batch::Plugin, batch::EventHandler {
+ public:
+  Status Open(batch::Session& session, batch::Slots&) override {
+    session_ = &session;
+    session.AddEventHandler(*this);
+    return Status::Ok();
+  }
+  void OnAllocate(batch::Event& event) override {
+    session_->AnnotateBinding(event.task, "example.com/seat", "4b");
+  }
+  void OnDeallocate(batch::Event&) override {}
+
+ private:
+  batch::Session* session_ = nullptr;
+};
+
+TEST(BatchEngine, WhatAPluginWritesToAPodComesWithItsBinding) {
+  auto& plugins = test::TheBatchPlugins().batch;
+  if (!plugins.Has("noting")) plugins.Add("noting", batch::FactoryOf<NotingPlugin>());
+  BatchCluster cluster;
+  cluster.Queue("default");
+  cluster.Node("a", "4");
+  cluster.Gang("gang", 1, "2");
+  cluster.Start(std::string(kPlain) + "  - name: noting\n");
+  cluster.Run(5s);
+  const std::string* seat =
+      cluster.pods.at("ns/gang-w-0").metadata.annotations.Find("example.com/seat");
+  ASSERT_NE(seat, nullptr);
+  EXPECT_EQ(*seat, "4b");
+}
+
 // The end of a session says of every group that waits how far it has come; that is no answer to why.
 TEST(BatchEngine, WhatAPluginRefusesAGroupForIsTheReasonAndIsToldOnce) {
   BatchCluster cluster;

@@ -1,5 +1,5 @@
-// What no recording covers: budgets, cool-down, quotas, node groups, gang eviction; and defaults
-// that are saner than upstream's.
+// What no recording covers (budgets), or only with upstream's mistakes: cool-down, quotas, node
+// groups, gang eviction; and defaults that are saner than upstream's.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -169,6 +169,24 @@ TEST(PdbTest, NobodyGoesAgainstABudget) {
   EXPECT_THAT(Evicted(world.Run(conf)), IsEmpty());
 }
 
+TEST(PdbTest, ABudgetThatNobodyUnderstandsGuardsItsNamespace) {
+  for (const bool exact : {false, true}) {
+    SessionWorld world;
+    Crowd(world);
+    world.options.upstream_exact = exact;
+    model::Pod pod = SessionWorld::Pod("low-w-0", "low", "2", "n0");
+    pod.metadata.labels["app"] = "web";
+    world.Add(std::move(pod));
+    world.Add(SessionWorld::Pod("high-w-0", "high", "1"));
+    model::PodDisruptionBudget budget{.metadata = {.name = "odd", .namespace_ = "ns"}};
+    budget.spec.selector.emplace().match_expressions = {{"app", "Like", {}}};
+    budget.status.disruptions_allowed = 5;
+    world.input.budgets.push_back(budget);
+    const auto conf = Conf("preempt", std::string(kPreempting) + ", {name: pdb}");
+    EXPECT_EQ(Evicted(world.Run(conf)).empty(), !exact);
+  }
+}
+
 TEST(PdbTest, PodsWithoutLabelsAreNobodysBusiness) {
   SessionWorld world;
   Crowd(world);
@@ -264,6 +282,28 @@ TEST(NodeGroupTest, LimitsHoldWithinASession) {
   for (int i = 0; i < 3; ++i) world.Add(SessionWorld::Pod("a-w-" + std::to_string(i), "a", "1"));
   const auto conf = Conf("allocate", "{name: gang}, {name: predicates}, {name: nodegroup}");
   EXPECT_THAT(Bound(world.Run(conf)), ElementsAre("a-w-0@red", "a-w-1@red"));
+}
+
+// Both queues like red, which is full of the other queue's pods, and only its own may be blue.
+TEST(NodeGroupTest, ReclaimTakesRoomWhereTheQueueMayBe) {
+  SessionWorld world;
+  for (const char* color : {"blue", "red"})
+    world.Node(color, "2", {{"volcano.sh/nodegroup-name", color}});
+  world.Queue("taker").spec.affinity.emplace().node_group_affinity = {.required = {"red"}};
+  world.Queue("holder").spec.affinity.emplace().node_group_affinity = {.required = {"red", "blue"}};
+  world.Group("new", 1, "taker");
+  world.Group("old", 0, "holder");
+  for (const char* at : {"blue", "red"}) {
+    for (const char* i : {"-0", "-1"})
+      world.Add(SessionWorld::Pod("old-" + std::string(at) + i, "old", "1", at));
+  }
+  world.Add(SessionWorld::Pod("new-w-0", "new", "1"));
+  const auto conf = Conf("reclaim",
+                         "{name: gang}, {name: conformance}, {name: predicates}, "
+                         "{name: proportion}, {name: nodegroup}");
+  const batch::Outcome outcome = world.Run(conf);
+  ASSERT_EQ(outcome.evictions.size(), 1u);
+  EXPECT_THAT(outcome.evictions[0].pod.name, testing::StartsWith("old-red"));
 }
 
 TEST(GangPreemptTest, TakesRoomForTheWholeGangOrNothing) {
@@ -433,6 +473,29 @@ TEST(SchedulerTest, AnUnknownPluginIsPassedOverOnlyIfUpstreamIsExact) {
   }
 }
 
+TEST(SchedulerTest, ArgumentsThatAPluginCannotUseKeepAConfigurationOut) {
+  const auto check = [](const std::string& plugins, bool exact, const std::string& more = "") {
+    const auto conf = batch::ParseConf(Conf("allocate", plugins) + more);
+    batch::Options options;
+    options.upstream_exact = exact;
+    return batch::Session::CheckPlugins(*conf, options, test::ThePlugins().batch,
+                                        test::ThePlugins().filters);
+  };
+  const std::vector<std::pair<std::string, std::string>> bad{
+      {"{name: tdm, arguments: {tdm.revocable-zone.rz1: 3}}", "tdm"},
+      {"{name: resource-strategy-fit, arguments: {resourceStrategyFitWeight: x}}",
+       "resource-strategy-fit"},
+      {"{name: extender, arguments: {extender.managedResources: x}}", "managedResources"}};
+  for (const auto& [plugin, named] : bad) {
+    EXPECT_THAT(check("{name: gang}, " + plugin, false).message(), HasSubstr(named)) << plugin;
+    EXPECT_TRUE(check("{name: gang}, " + plugin, true).ok()) << plugin;
+  }
+  EXPECT_THAT(check("{name: gang}", false, "extenders: [{prioritiseVerb: p}]\n").message(),
+              HasSubstr("did you mean 'prioritizeVerb'"));
+  EXPECT_TRUE(check("{name: gang}", true, "extenders: [{prioritiseVerb: p}]\n").ok());
+  EXPECT_TRUE(check("{name: gang}", false, "extenders: [{urlPrefix: 'http://e'}]\n").ok());
+}
+
 // ---- What Coppice does where upstream is mistaken (docs/differences.md, batch sessions).
 
 struct CannotScore final : batch::Plugin, batch::BatchNodeOrder {
@@ -461,6 +524,30 @@ TEST(SaneTest, ATaskWhoseNodesCannotBeScoredInBackfillWaits) {
         Conf("backfill", "{name: gang}, {name: predicates}, {name: cannot-score}"), plugins);
     EXPECT_THAT(Bound(outcome), IsEmpty());
     EXPECT_EQ(outcome.failure.ok(), !exact) << outcome.failure;
+  }
+}
+
+TEST(SaneTest, AGateThatHoldsATaskIsNamed) {
+  for (const bool exact : {false, true}) {
+    for (const char* gate : {"scheduling.volcano.sh/queue-allocation-gate", "example.com/quota"}) {
+      SessionWorld world;
+      world.options.upstream_exact = exact;
+      world.Node("n0", "8");
+      world.Queue("default");
+      world.Group("a", 2);
+      world.Add(SessionWorld::Pod("a-w-0", "a", "1"));
+      model::Pod held = SessionWorld::Pod("a-w-1", "a", "1");
+      held.spec.scheduling_gates.push_back({.name = gate});
+      world.Add(std::move(held));
+      const batch::Outcome outcome =
+          world.Run(Conf("allocate", "{name: gang}, {name: predicates}"));
+      EXPECT_THAT(Bound(outcome), IsEmpty());
+      const auto told =
+          std::ranges::find(outcome.events, "Unschedulable", &batch::Outcome::EventNote::reason);
+      ASSERT_NE(told, outcome.events.end());
+      const auto named = HasSubstr(std::string("task a-w-1 is held by scheduling gate ") + gate);
+      EXPECT_EQ(testing::Value(told->message, named), !exact) << told->message;
+    }
   }
 }
 

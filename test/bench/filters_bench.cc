@@ -182,7 +182,6 @@ void BM_Fork_30Placements_Revert_CountersLive(benchmark::State& state) {
       next = (next + 37) % static_cast<NodeIndex>(count);
     }
   }
-  state.counters["counters"] = static_cast<double>(s.counters().counter_count());
 }
 BENCHMARK(BM_Fork_30Placements_Revert_CountersLive)->ArgName("nodes")->Arg(500)->Arg(15'000);
 

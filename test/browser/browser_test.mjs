@@ -1,6 +1,8 @@
 // The dashboard of a model cluster in a real browser: browser_test.mjs COPPICE
 import { browse, check, each, start, until } from './lib.mjs';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 
 const server = start(process.argv[2], ['run', '--seed', '7', '--speed', '240', '--for', '72h', '--web-address', '127.0.0.1:0']);
 const url = await server.url;
@@ -16,15 +18,15 @@ const state = async () => (await page.request.get(url + '/api/v1/state')).json()
 const axe = readFileSync(process.env.BROWSER_DIR + '/node_modules/axe-core/axe.min.js', 'utf8');
 
 // What axe-core calls serious or critical.
-async function faults() {
-  await page.evaluate(axe); // by the debugger: the page's own policy lets nothing in
-  const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+async function faults(on) {
+  await on.evaluate(axe); // by the debugger: the page's own policy lets nothing in
+  const result = await on.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
   return result.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | '));
 }
-async function sound(where) {
+async function sound(where, on = page) {
   for (const theme of ['light', 'dark']) {
-    await page.evaluate((t) => { document.documentElement.dataset.theme = t; }, theme);
-    const found = await faults();
+    await on.evaluate((t) => { document.documentElement.dataset.theme = t; }, theme);
+    const found = await faults(on);
     check(found.length === 0, `${where}, ${theme}: ${found.join('; ')}`);
   }
 }
@@ -85,6 +87,56 @@ await each([
     check((await page.locator('.feed li').count()) > 0, 'nothing was decided before then');
     await page.click('.past button');
     await until(async () => (await text('#live-text')) === 'live', 'now');
+  }],
+  ['who comes back to now stays there, whatever was on its way', async () => {
+    // A slow answer, and a slider that was let go of a moment ago.
+    await page.route('**/api/v1/state?at=*', async (route) => { await new Promise((done) => setTimeout(done, 700)); await route.continue(); });
+    const slide = (then) => page.evaluate((back) => {
+      const range = document.querySelector('input[type=range]');
+      range.value = 500;
+      range.dispatchEvent(new Event('input'));
+      if (back) document.querySelector('.past button').click();
+    }, then);
+    await slide(true);
+    await page.waitForTimeout(300);
+    check((await text('#live-text')) !== 'in the past', 'the slider was still on its way');
+    await slide(false);
+    await page.waitForTimeout(200);
+    await page.evaluate(() => document.querySelector('.past button').click());
+    await page.waitForTimeout(1200);
+    check((await text('#live-text')) !== 'in the past', 'thrown back into the past');
+    await page.unroute('**/api/v1/state?at=*');
+  }],
+  ['of many who wait the most are shown, each as it is, and the rest is counted', async () => {
+    const seen = await page.evaluate(async () => {
+      const { Waiting } = await import('/assets/now.js');
+      const place = document.createElement('ul');
+      const waiting = new Waiting(place, { now: () => 0 });
+      const shapes = (count) => Object.fromEntries([...Array(100).keys()].map((i) => ['s' + String(i).padStart(3, '0'), { namespace: 'shop', owner: 'o' + i, count: count(i), cpuMillis: 100, memoryBytes: 1, pods: ['p' + i] }]));
+      const read = () => [...place.children].map((item) => item.textContent);
+      waiting.show(shapes((i) => 100 - i));
+      const first = read();
+      waiting.show(shapes((i) => (i < 50 ? 1 : 200 + i)));
+      const second = read();
+      waiting.show({ a: { namespace: 'shop', owner: 'one', count: 2, cpuMillis: 1, memoryBytes: 1, pods: ['p'] } });
+      return { first, second, third: read(), hidden: place.lastElementChild.hidden };
+    });
+    check(seen.first.length === 61 && /^100 pods of o0/.test(seen.first[0].trim()), seen.first.slice(0, 2).join('; '));
+    check(seen.first[60] === 'and 40 more, 820 pods in all', seen.first[60]);
+    check(seen.second.length === 61 && /^299 pods of o99/.test(seen.second[0].trim()), seen.second.slice(0, 2).join('; '));
+    check(seen.second.filter((line) => /^1 pod of /.test(line.trim())).length === 10, 'stale lines: ' + seen.second.join('; '));
+    check(seen.third.length === 2 && seen.third[1] === '' && seen.hidden, seen.third.join('; '));
+  }],
+  ['an address that nobody can decode is a page', async () => {
+    for (const [hash, shows] of [['#/why/pod/%', 'h1'], ['#/why/node/%zz', 'h1'], ['#/constructor', '.figure']]) {
+      await page.goto(url + '/' + hash);
+      await until(async () => page.locator('main ' + shows).count(), hash);
+    }
+    // That there is no such pod and no such node are answers, which Chromium writes down.
+    await until(async () => complaints.length >= 2, 'the answers');
+    check(complaints.splice(0).every((text) => /40[04]/.test(text)), 'complaints: ' + complaints.join('; '));
+    await page.goto(url + '/#/now');
+    await until(async () => page.locator('.chart .mark').count(), 'the timeline');
   }],
   ['the timeline has a line for nodes, pods, who waits and cost, and marks', async () => {
     const labels = await page.locator('.chart svg text').allTextContents();
@@ -301,6 +353,56 @@ await each([
     await page.locator('.tile[tabindex="0"]').first().focus();
     await page.keyboard.press('Enter');
     await until(async () => page.url().includes('/why/node/'), 'the way to Why');
+  }],
+  ['who has no token is asked for it, in a form that anybody can use', async () => {
+    const file = path.join(mkdtempSync(path.join(tmpdir(), 'token-')), 'token');
+    writeFileSync(file, 'a-token-of-sixteen-and-more\n');
+    const closed = start(process.argv[2], ['run', '--seed', '7', '--speed', '240', '--for', '72h', '--web-address', '127.0.0.1:0', '--web-token-file', file]);
+    const there = await closed.url;
+    const context = await browser.newContext({ viewport: { width: 1440, height: 1000 } });
+    const door = await context.newPage();
+    const faulty = [];
+    door.on('pageerror', (error) => faulty.push(String(error)));
+    await door.goto(there + '/');
+    await until(async () => (await door.locator('#token').count()) === 1, 'the form');
+    check((await door.locator('main h1').innerText()) === 'Who is there?', await door.locator('main').innerText());
+    check(await door.evaluate(() => document.activeElement.id === 'token'), 'the field is not where one types');
+    check((await door.locator('#token').getAttribute('type')) === 'password', 'the token can be read over a shoulder');
+    check((await door.locator('label[for=token]').count()) === 1, 'the field has no name');
+    await sound('the door', door);
+    await door.setViewportSize({ width: 390, height: 844 });
+    check((await door.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)) <= 0, 'wider than a phone');
+    await door.setViewportSize({ width: 1440, height: 1000 });
+    check((await context.request.get(there + '/api/v1/state')).status() === 401, 'the state is told to anybody');
+    await door.keyboard.type('not-the-token-at-all');
+    await door.keyboard.press('Enter');
+    await until(async () => (await door.locator('[role=alert]').innerText()) !== '', 'a no');
+    await sound('the door after a wrong token', door);
+    check(await door.evaluate(() => !location.search && !document.cookie), 'the token is in the address, or a script can read the cookie');
+    await door.waitForTimeout(1500); // wrong ones are answered slowly
+    await door.fill('#token', 'a-token-of-sixteen-and-more');
+    await door.keyboard.press('Enter');
+    await until(async () => door.locator('.tile').count(), 'the page behind the door');
+    check((await context.request.get(there + '/api/v1/state')).ok(), 'the cookie does not count');
+    check(faulty.length === 0, faulty.join('; '));
+    await context.close();
+    await closed.stop();
+  }],
+  ['a page that is hidden for long gives its stream back, and has everything when it is looked at again', async () => {
+    await page.goto(url + '/#/now');
+    // Who has left is noticed when something is told, so the model goes on.
+    if ((await text('#pause')) === 'Go on') await page.click('#pause');
+    await until(async () => (await (await page.request.get(url + '/api/v1/health')).json()).watchers === 1, 'one stream');
+    const hide = (hidden) => page.evaluate((h) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => h });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+    await hide(true);
+    await until(async () => (await (await page.request.get(url + '/api/v1/health')).json()).watchers === 0, 'no stream', 40);
+    await hide(false);
+    await until(async () => (await (await page.request.get(url + '/api/v1/health')).json()).watchers === 1, 'a stream again');
+    await until(async () => ['live', 'paused'].includes(await text('#live-text')), 'the light');
+    check((await page.locator('.feed li').count()) > 0, 'no decision is shown');
   }],
   ['nobody elsewhere reads it', async () => {
     const ask = (headers) => page.request.get(url + '/api/v1/state', { headers });

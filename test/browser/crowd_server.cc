@@ -157,7 +157,15 @@ std::shared_ptr<const report::ProvisionReport> Pools(TimePoint now) {
   pools->provisioning->unplaced = {
       {.pod = std::make_shared<const model::Pod>(std::move(pod)),
        .text = "no instance type has enough memory",
-       .misses = {{.pool = "spot", .text = "it asks for 2Ti, at most 512Gi", .tried = true}}}};
+       .misses = {{.pool = "spot",
+                   .what = report::PoolMiss::What::kResource,
+                   .text = "it asks for 2Ti, at most 512Gi",
+                   .tried = true,
+                   .would_take_if = "it asked for no more than 512Gi of memory",
+                   .shortfalls = {{.what = "memory",
+                                   .asked = int64_t{2} << 40,
+                                   .free = int64_t{512} << 30,
+                                   .capacity = int64_t{512} << 30}}}}}};
   return pools;
 }
 

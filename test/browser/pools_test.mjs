@@ -87,10 +87,46 @@ await each([
     await pools.sound('Why of a node of a pool');
     await pools.page.click('#pause');
   }],
-  ['a what-if says that it knows node groups only, and not that another leads', async () => {
-    const asked = await (await pools.page.request.post(pools.url + '/api/v1/whatif', { data: { addPods: { count: 5, cpu: '1' } } })).json();
-    const done = await until(async () => { const a = await pools.get('whatif?id=' + asked.id); return a.state !== 'running' && a; }, 'the answer');
-    check(done.state === 'failed' && /node groups/.test(done.error) && !/replica/.test(done.error), JSON.stringify(done));
+  ['a what-if of pools is a difference in machines and cost', async () => {
+    await pools.page.click('#pause');
+    const state = await pools.get('state');
+    const play = async (fill) => {
+      await pools.page.goto(pools.url + '/#/now');
+      await pools.page.goto(pools.url + '/#/what-if');
+      await until(async () => pools.page.locator('#count').count(), 'the form');
+      await pools.page.fill('#count', '0');
+      await fill();
+      const posted = pools.page.waitForResponse((r) => r.url().endsWith('/whatif') && r.request().method() === 'POST');
+      await pools.page.click('#ask');
+      const { id } = await (await posted).json();
+      await until(async () => pools.page.locator('#answer').count(), 'the answer', 40);
+      return { answer: (await pools.get('whatif?id=' + id)).answer, body: await pools.text('#result') };
+    };
+    const many = async () => { await pools.page.fill('#count', '100'); await pools.page.fill('#cpu', '1'); await pools.page.fill('#memory', '1Gi'); };
+    const added = await play(many);
+    const pool = (name, of) => of.answer.groups.find((g) => g.group === name);
+    check(added.answer.groups.every((g) => g.kind === 'pool') && pool('spot', added) && pool('on-demand', added), JSON.stringify(added.answer.groups));
+    check(added.answer.added === 100 && added.answer.cost.with > added.answer.cost.without, JSON.stringify(added.answer.cost));
+    check(/ends up with \d+ nodes? more/.test(added.body) && added.body.includes('spot'), added.body.slice(0, 300));
+    await pools.sound('What if with pools');
+    // With a limit that is far away everything is bought as spot.
+    const raised = await play(async () => {
+      await many();
+      await pools.page.selectOption('#grow', 'pool spot cpu');
+      check(/^\d+$/.test(await pools.page.inputValue('#max')), 'twice the limit is not proposed: ' + await pools.page.inputValue('#max'));
+      await pools.page.fill('#max', '5000');
+    });
+    check(pool('spot', raised).with > pool('spot', added).with, JSON.stringify([raised.answer.groups, added.answer.groups]));
+    const [victim] = Object.entries(state.nodes).find(([, n]) => n.claim && n.state === 'ready' && n.pods > 0);
+    const removed = await play(() => pools.page.selectOption('#remove', victim));
+    check(removed.answer.removals[0].node === victim && removed.body.includes(victim), JSON.stringify(removed.answer.removals));
+    const type = state.nodes[victim].type;
+    const without = await play(async () => { await many(); await pools.page.selectOption('#forbid', type); });
+    check(without.answer.groups.length === 2, JSON.stringify(without.answer));
+    const refused = await (await pools.page.request.post(pools.url + '/api/v1/whatif', { data: { limits: { nobody: { cpu: '1' } } } })).json();
+    const failed = await until(async () => { const a = await pools.get('whatif?id=' + refused.id); return a.state !== 'running' && a; }, 'the refusal');
+    check(failed.state === 'failed' && /no node pool nobody/.test(failed.error), JSON.stringify(failed));
+    await pools.page.click('#pause');
   }],
   ['health has the engine of pools and every kind of plug-in', async () => {
     await pools.page.goto(pools.url + '/#/health');
@@ -145,6 +181,8 @@ await each([
     await gangs.sound('Why of an eviction');
     const waits = await open('waits', /huge-1/);
     check(/What every pool had against them/.test(waits) && /at most 512Gi/.test(waits) && /flip it/.test(waits), waits);
+    check(/asks for 2 TiB, 512 GiB free/.test(waits), 'does not say by how much: ' + waits);
+    check(/Would take them if/.test(waits) && /\tit asked for no more than 512Gi of memory/.test(waits), 'does not say what would have to be otherwise: ' + waits);
     await gangs.sound('Why of pods that no pool takes');
     await gangs.page.goto(gangs.url + '/#/now');
     await until(async () => (await gangs.page.locator('.chart .mark.gang').count()) > 0 && (await gangs.page.locator('.chart .mark.waits').count()) > 0, 'the marks');

@@ -27,12 +27,20 @@ CloudOptions Small() {
           .patience = Duration::zero()};
 }
 
+constexpr char kFirst[] = "coppice-conform-this-1";
+constexpr char kSecond[] = "coppice-conform-this-2";
+
 // Machines at once, one of somebody else, and a mistake if it is told one.
 class ModelCloud {
  public:
-  explicit ModelCloud(std::string wrong = "") : wrong_(std::move(wrong)) {
-    machines_["model://other"].set_id("model://other");
-    machines_["model://other"].set_name("other");
+  explicit ModelCloud(std::string wrong = "") : wrong_(std::move(wrong)) { AddStranger("other"); }
+  // A machine that is there before anything is tried, of another run or of nobody.
+  void AddStranger(const std::string& name, const std::string& run = "") {
+    wire_cloud::Machine& machine = machines_["model://" + name];
+    machine.set_id("model://" + name);
+    machine.set_name(name);
+    machine.set_state(wire_cloud::MACHINE_STATE_RUNNING);
+    if (!run.empty()) (*machine.mutable_tags())["coppice-conform"] = run;
   }
   grpc::Service Service() {
     grpc::Service service{.name = "coppice.cloud.v1.Cloud", .methods = {}};
@@ -47,7 +55,8 @@ class ModelCloud {
     }
     return service;
   }
-  bool OtherIsThere() const { return machines_.contains("model://other"); }
+  bool OtherIsThere() const { return IsThere("other"); }
+  bool IsThere(const std::string& name) const { return machines_.contains("model://" + name); }
   size_t count() const { return machines_.size(); }
 
  private:
@@ -75,7 +84,7 @@ class ModelCloud {
         all = all && tag != machine.tags().end() && tag->second == value;
       }
       if (Is("lists everything") && question.tags().at("coppice-conform") != "this") all = true;
-      if (Is("never listed") && machine.name() == "coppice-conform-1" && !gone_) all = false;
+      if (Is("never listed") && machine.name() == kFirst) all = false;
       if (all) *answer.add_machines() = machine;
     }
     return answer.SerializeAsString();
@@ -102,7 +111,7 @@ class ModelCloud {
                                                 : grpc::Answer(InvalidArgument("no such flavor"));
     }
     wire_cloud::CreateResponse answer;
-    const bool second = spec.name() == "coppice-conform-2";
+    const bool second = spec.name() == kSecond;
     for (const auto& [id, machine] : machines_) {
       if (machine.name() != spec.name()) continue;
       if (second ? Is("bought twice if in a hurry") : Is("bought twice")) break;
@@ -134,7 +143,6 @@ class ModelCloud {
     if (Is("deletes nothing")) return grpc::Bytes();
     if (Is("deletes the first only") && !was) return Internal("tired");
     machines_.erase(found);
-    gone_ = gone_ || was;
     settled_ = settled_ || !was;  // the last rules follow
     return grpc::Bytes();
   }
@@ -144,7 +152,6 @@ class ModelCloud {
   std::map<std::string, wire_cloud::Machine> machines_;
   int made_ = 0;
   int lists_ = 0;
-  bool gone_ = false;
   bool settled_ = false;
 };
 
@@ -156,6 +163,41 @@ TEST(ConformCloudTest, ARightCloudPassesEveryRule) {
   EXPECT_THAT(NamesOf(report, Verdict::kNotApplicable), testing::IsEmpty()) << ToText(report);
   EXPECT_EQ(cloud.count(), 1u) << "what was ordered is deleted again, and nothing else";
   EXPECT_TRUE(cloud.OtherIsThere());
+}
+
+// A name is what most clouds take for the order, so this is what a run meets that others came before.
+TEST(ConformCloudTest, MachinesThatHaveItsNamesAndNotItsTagAreNotDeleted) {
+  SystemClock clock;
+  for (const char* run : {"", "another run"}) {
+    ModelCloud cloud;
+    for (const char* name : {"coppice-conform-1", "coppice-conform-2", kFirst, kSecond}) {
+      cloud.AddStranger(name, run);
+    }
+    const size_t before = cloud.count();
+    const Report report = TryCloud(Small(), InProcess(cloud.Service()), clock);
+    EXPECT_EQ(cloud.count(), before) << ToText(report);
+    EXPECT_TRUE(cloud.IsThere(kFirst)) << ToText(report);
+    EXPECT_THAT(NamesOf(report, Verdict::kFailed), testing::Contains("create")) << ToText(report);
+  }
+}
+
+TEST(ConformCloudTest, NamesAreOfTheRunSoThatAnEarlierOneIsInNobodysWay) {
+  SystemClock clock;
+  ModelCloud cloud;
+  cloud.AddStranger("coppice-conform-1");
+  cloud.AddStranger("coppice-conform-2", "an earlier run");
+  cloud.AddStranger("coppice-conform-nobody");
+  const Report report = TryCloud(Small(), InProcess(cloud.Service()), clock);
+  EXPECT_THAT(NamesOf(report, Verdict::kFailed), testing::IsEmpty()) << ToText(report);
+  EXPECT_EQ(cloud.count(), 4u) << ToText(report);
+}
+
+TEST(ConformCloudTest, WhatNoListShowsIsLeftAndNamed) {
+  SystemClock clock;
+  ModelCloud cloud("never listed");
+  const std::string text = ToText(TryCloud(Small(), InProcess(cloud.Service()), clock));
+  EXPECT_TRUE(cloud.IsThere("1")) << text;
+  EXPECT_THAT(text, testing::HasSubstr("left behind, for no list by its tag shows it: model://1"));
 }
 
 struct WrongCloud {

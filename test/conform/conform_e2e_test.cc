@@ -97,6 +97,21 @@ nodeGroups:
   EXPECT_THAT(xml.str(), HasSubstr("<testsuite name=\"coppice conform provider\""));
 }
 
+TEST_F(ConformE2eTest, OurCloudPasses) {
+  const std::string config = dir_.Write("cloud.yaml", R"(listen: "127.0.0.1:0"
+clusterTag: conform
+cloud: {kind: simulated, bootTime: 50ms}
+)");
+  const std::string address =
+      Start({COPPICE_BINARY, "provider", "--serve=cloud", "--config=" + config, "--insecure",
+             "--metrics-addr=127.0.0.1:0"},
+            "\"port\":");
+  const Said said = Conform({"cloud", address, "--grow=small-2-4", "--zone=south1"});
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_THAT(said.text, HasSubstr("passed  leaves-nothing")) << said.text;
+  EXPECT_THAT(said.text, Not(HasSubstr("n/a"))) << said.text;
+}
+
 TEST_F(ConformE2eTest, OurExpanderPasses) {
   const std::string address =
       Start({COPPICE_BINARY, "expander", "--listen=127.0.0.1:0", "--strategy=least-waste",
@@ -148,6 +163,22 @@ TEST_F(ConformE2eTest, ThePythonProviderOfOneEraIsFound) {
   EXPECT_EQ(said.code, 1) << said.text;
   EXPECT_THAT(said.text, HasSubstr("FAILED  template-both-eras: group 'first' fills nodeBytes"));
   EXPECT_THAT(said.text, HasSubstr("1 failed"));
+}
+
+TEST_F(ConformE2eTest, ThePythonCloudPasses) {
+  if (!HavePythonsGrpc()) GTEST_SKIP() << "no python3-grpcio or protoc";
+  const std::string messages = Protoc("-I proto cloud.proto");
+  const std::string address =
+      Start({"/usr/bin/python3", "examples/cloud-python/server.py", "--listen=127.0.0.1:0",
+             "--cert=" + dir_.At("server.crt"), "--key=" + dir_.At("server.key"),
+             "--ca=" + dir_.At("ca.crt"), messages},
+            "serving on port ");
+  std::vector<std::string> args = Tls();
+  args.insert(args.begin(), {"cloud", address, "--grow=small", "--zone=north"});
+  const Said said = Conform(args);
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_THAT(said.text, HasSubstr("passed  leaves-nothing")) << said.text;
+  EXPECT_THAT(said.text, Not(HasSubstr("n/a"))) << said.text;
 }
 
 TEST_F(ConformE2eTest, ThePythonExpanderPasses) {

@@ -5,8 +5,8 @@
 //   }}));
 //
 // (within namespace coppice::conformance). What the plug-in prefers is its own business and in its
-// own tests; here is what sessions rely on: orders are orders, the same question has the same
-// answer, a statement that is discarded leaves no trace, victims are among those who were offered,
+// own tests; here is what sessions rely on: orders are orders, votes are votes, the same question
+// has the same answer, a statement that is discarded leaves no trace, victims are among those who were offered,
 // and a scope that is promised is kept.
 
 #pragma once
@@ -62,9 +62,10 @@ class BatchWorld {
     Pod("big", 9, "", "");  // asks for nothing
   }
 
-  void Node(const std::string& name) {
+  void Node(const std::string& name, const model::Labels& labels = {}) {
     auto node = std::make_shared<model::Node>();
     node->metadata.name = name;
+    node->metadata.labels = labels;
     node->metadata.labels["kubernetes.io/hostname"] = name;
     node->status.allocatable["cpu"] = model::Quantity::FromUnits(4);
     node->status.allocatable["memory"] = model::Quantity::FromUnits(int64_t{16} << 30);
@@ -230,6 +231,44 @@ class BatchPluginSuite : public testing::TestWithParam<BatchPluginUnderTest> {
     return text;
   }
 
+  // What it says of every job, for and against.
+  std::string Votes() const {
+    std::string text;
+    const auto add = [&](int vote) {
+      EXPECT_GE(vote, -1);
+      EXPECT_LE(vote, 1);
+      text += std::to_string(vote) + " ";
+    };
+    for (const batch::Job* job : session_->jobs()) {
+      text += job->id + ": ";
+      if (slots_.job_enqueueable) add(slots_.job_enqueueable->JobEnqueueableVote(*job));
+      if (slots_.job_pipelined) add(slots_.job_pipelined->JobPipelinedVote(*job));
+      for (const auto& sub_job : job->sub_jobs)
+        if (slots_.sub_job_pipelined) add(slots_.sub_job_pipelined->SubJobPipelinedVote(*sub_job));
+    }
+    return text;
+  }
+
+  // Everybody is placed who fits somewhere, and everybody evicted who runs; then nothing has been.
+  void TryAndDiscard() {
+    batch::Statement statement(*session_);
+    bool placed = false;
+    for (batch::Task* task : Tasks(false)) {
+      for (batch::NodeInfo* node : session_->nodes()) {
+        if (!node->FitsIdle(task->req())) continue;
+        placed = statement.Allocate(*task, *node).ok() || placed;
+        break;
+      }
+    }
+    for (batch::Task* task : Tasks(true)) {
+      if (task->status == batch::TaskStatus::kRunning) statement.Evict(*task, "tried");
+    }
+    EXPECT_TRUE(placed) << "it objects to every placement";
+    (void)Answers();
+    (void)Votes();
+    statement.Discard();
+  }
+
   template <class T, class Compare>
   static void ExpectOrder(const std::vector<T*>& of, Compare compare) {
     const auto sign = [](int value) { return value < 0 ? -1 : (value > 0 ? 1 : 0); };
@@ -271,6 +310,28 @@ TEST_P(BatchPluginSuite, OrdersAreOrders) {
     ExpectOrder(AllTasks(), [&](const batch::Task& l, const batch::Task& r) {
       return slots_.task_order->CompareTasks(l, r);
     });
+  std::vector<batch::SubJob*> sub_jobs;
+  for (const batch::Job* job : session_->jobs())
+    for (const auto& sub_job : job->sub_jobs) sub_jobs.push_back(sub_job.get());
+  if (slots_.sub_job_order)
+    ExpectOrder(sub_jobs, [&](const batch::SubJob& l, const batch::SubJob& r) {
+      return slots_.sub_job_order->CompareSubJobs(l, r);
+    });
+  for (const batch::QueueInfo* preemptor : session_->queues()) {
+    if (!slots_.victim_queue_order) break;
+    ExpectOrder(session_->queues(), [&](const batch::QueueInfo& l, const batch::QueueInfo& r) {
+      return slots_.victim_queue_order->CompareVictimQueues(l, r, *preemptor);
+    });
+  }
+}
+
+// For, against or no opinion: who votes with more is heard as often as everybody else.
+TEST_P(BatchPluginSuite, VotesAreVotes) {
+  ASSERT_NO_FATAL_FAILURE(Open());
+  const std::string before = Votes();
+  EXPECT_EQ(Votes(), before) << "asking changes something";
+  TryAndDiscard();
+  EXPECT_EQ(Votes(), before) << "a statement that was discarded has left a trace";
 }
 
 TEST_P(BatchPluginSuite, TheSameQuestionHasTheSameAnswer) {
@@ -282,37 +343,39 @@ TEST_P(BatchPluginSuite, TheSameQuestionHasTheSameAnswer) {
 TEST_P(BatchPluginSuite, AStatementThatIsDiscardedLeavesNoTrace) {
   ASSERT_NO_FATAL_FAILURE(Open());
   const std::string before = Answers();
-  batch::Statement statement(*session_);
-  bool placed = false;
-  for (batch::Task* task : Tasks(false)) {
-    for (batch::NodeInfo* node : session_->nodes()) {
-      if (!node->FitsIdle(task->req())) continue;
-      placed = statement.Allocate(*task, *node).ok() || placed;
-      break;
-    }
-  }
-  for (batch::Task* task : Tasks(true)) {
-    if (task->status == batch::TaskStatus::kRunning) statement.Evict(*task, "tried");
-  }
-  EXPECT_TRUE(placed) << "it objects to every placement";
-  (void)Answers();
-  statement.Discard();
+  TryAndDiscard();
   EXPECT_EQ(Answers(), before);
 }
 
 TEST_P(BatchPluginSuite, VictimsAreAmongThoseWhoWereOfferedAndNoneIsNamedTwice) {
   ASSERT_NO_FATAL_FAILURE(Open());
   const std::vector<batch::Task*> offered = Tasks(true);
-  const auto expect = [&](std::vector<batch::Task*> victims) {
+  const auto expect = [](std::vector<batch::Task*> victims,
+                         const std::vector<batch::Task*>& among) {
     for (const batch::Task* victim : victims)
-      EXPECT_NE(std::ranges::find(offered, victim), offered.end()) << victim->name;
+      EXPECT_NE(std::ranges::find(among, victim), among.end()) << victim->name;
     std::ranges::sort(victims);
     EXPECT_EQ(std::ranges::adjacent_find(victims), victims.end());
   };
-  for (const batch::Task* task : Tasks(false)) {
-    if (slots_.preemptable) expect(slots_.preemptable->PreemptVictims(*task, offered).tasks);
-    if (slots_.reclaimable) expect(slots_.reclaimable->ReclaimVictims(*task, offered).tasks);
-    if (slots_.preemptable) expect(slots_.preemptable->PreemptVictims(*task, {}).tasks);
+  const auto expect_vote = [&](const batch::Victims& victims,
+                               const std::vector<batch::Task*>& among) {
+    expect(victims.tasks, among);
+    if (victims.vote != 0) return;
+    EXPECT_TRUE(victims.tasks.empty()) << "it abstains and names " << Names(victims.tasks);
+  };
+  for (const auto& among : {offered, std::vector<batch::Task*>()}) {
+    for (const batch::Task* task : Tasks(false)) {
+      if (slots_.preemptable) expect_vote(slots_.preemptable->PreemptVictims(*task, among), among);
+      if (slots_.reclaimable) expect_vote(slots_.reclaimable->ReclaimVictims(*task, among), among);
+    }
+    using Context = batch::EvictionContext;
+    for (const batch::Job* job : session_->jobs()) {
+      for (const auto kind : {Context::Kind::kGangPreempt, Context::Kind::kGangReclaim}) {
+        if (slots_.unified_evictable)
+          expect_vote(slots_.unified_evictable->UnifiedVictims({kind, *job}, among), among);
+      }
+    }
+    if (slots_.victim_tasks) expect(slots_.victim_tasks->TasksToMove(among), among);
   }
 }
 

@@ -6,8 +6,8 @@
 //     Clock& clock();
 //     std::string Group();        // a group with min 0, max 5 and nothing in it
 //     std::string OtherGroup();   // another one
-//     void Settle();              // time passes until what was ordered runs and what was deleted
-//     is gone
+//     void Settle();              // time passes until what was ordered runs and what was
+//                                 // deleted is gone
 //     int CallsOut();             // how often somebody outside (cloud, server) has been asked
 //   };
 //   INSTANTIATE_TYPED_TEST_SUITE_P(MyGroups, NodeGroupsSuite, MyGroupsUnderTest);

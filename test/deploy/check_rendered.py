@@ -85,6 +85,7 @@ def autoscaler():
         expect(argument in command, f"{argument} is not passed")
     expect(container()["livenessProbe"]["httpGet"]["path"] == "/health-check", "probe")
     expect(container()["readinessProbe"]["httpGet"]["path"] == "/readyz", "probe of readiness")
+    expect("karpenter.kwok.sh" not in str(by_kind["ClusterRole"]), "rights on classes that nobody asked for")
     expect("--node-pools" not in command and "CustomResourceDefinition" not in by_kind, "node pools that nobody asked for")
     expect(len(by_kind["ClusterRole"]) == 1, "rights that only node pools need")
     rules = by_kind["ClusterRole"][0]["rules"] + by_kind["Role"][0]["rules"]
@@ -108,6 +109,8 @@ def pools():
     expect(names == ["nodeclaims.karpenter.sh", "nodeclasses.coppice.dev", "nodepools.karpenter.sh"],
            f"definitions that stay when the chart goes: {names}")
     role = next(r for r in by_kind["ClusterRole"] if r["metadata"]["name"].endswith("-node-pools"))
+    kwok = [r["verbs"] for r in role["rules"] if r["apiGroups"] == ["karpenter.kwok.sh"] and r["resources"] == ["kwoknodeclasses"]]
+    expect(kwok == [["get", "list", "watch"]], f"rights on KWOKNodeClasses: {kwok}")
     for rule in role["rules"]:
         expect("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"], f"a wildcard in {rule}")
         expect("secrets" not in rule["resources"], "every Secret can be read")

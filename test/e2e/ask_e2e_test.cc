@@ -157,6 +157,31 @@ TEST_F(AskE2eTest, EverySubjectIsExplained) {
   EXPECT_EQ(Coppice({"explain", "last", "--server=http://127.0.0.1:1"}).code, 1);
 }
 
+TEST_F(AskE2eTest, QueuesAndGangsOfAModelAreShownAndExplained) {
+  const auto model = Model({"--batch"});
+  const std::string url = UrlOf(*model);
+  std::string gang;
+  // Not every gang can be helped: there are fewer cores than the load wants.
+  ASSERT_TRUE(Until([&] {
+    state_ = Get(url + "/api/v1/state");
+    for (const auto& [name, queue] : state_["queues"].items())
+      for (const auto& waiting : queue["gangs"]) gang = waiting["gang"];
+    return !gang.empty();
+  })) << model->output();
+  EXPECT_EQ(MUST(Send(url + "/api/v1/control", R"({"paused":true})")).status, 200);
+  for (const char* queue : {"gold", "silver", "bronze"})
+    EXPECT_TRUE(state_["queues"].contains(queue)) << state_["queues"].dump();
+  EXPECT_THAT(gang, testing::StartsWith("research/"));
+  const Said why = Coppice({"explain", "gang", gang, "--server=" + url});
+  EXPECT_EQ(why.code, 0) << why.text;
+  EXPECT_THAT(why.text, HasSubstr(gang));
+  const Said top = Coppice({"top", "--once", "--server=" + url});
+  EXPECT_THAT(top.text, AllOf(HasSubstr("gold"), HasSubstr("bronze")));
+  const AskedJson engines = Get(url + "/api/v1/health")["engines"];
+  ASSERT_EQ(engines.size(), 1u) << engines.dump();
+  EXPECT_EQ(engines[0]["engine"], "batch");
+}
+
 TEST_F(AskE2eTest, AsAPlugInOfKubectlItForwardsAPortAndEndsThat) {
   const auto model = Model();
   const std::string url = UrlOf(*model);
@@ -298,6 +323,11 @@ TEST_F(StandbyE2eTest, WhoReachesAReplicaThatStandsByIsLedToTheLeader) {
       << waiting->output();
   EXPECT_EQ(Get(standby + "/api/v1/control")["leads"], false);
   EXPECT_EQ(Get(leader + "/api/v1/control")["leads"], true);
+  // A page that comes from one to the other is to notice.
+  const auto seq = [&](const std::string& url) {
+    return Get(url + "/api/v1/state")["seq"].get<int64_t>();
+  };
+  EXPECT_GT(std::abs(seq(leader) - seq(standby)), 10'000);
   for (const char* page : {"explain?node=n1", "explain?pod=a/b", "decisions", "pass"}) {
     const auto answer = MUST(Send(standby + "/api/v1/" + page));
     EXPECT_EQ(answer.status, 503) << page;

@@ -6,6 +6,9 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -25,6 +28,7 @@ namespace {
 
 namespace pb = clusterautoscaler::cloudprovider::v1::externalgrpc;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kSimulated[] = R"(clusterTag: e2e
 cloud: {kind: simulated, bootTime: 1s}
@@ -164,6 +168,44 @@ TEST_F(ProviderE2eTest, AfterKill9InAScaleUpNoMachineIsLostAndNoneIsDoubled) {
     ASSERT_OK(Ask<pb::NodeGroupIncreaseSizeResponse>("NodeGroupIncreaseSize", rest));
   }
   EXPECT_EQ(cloud.server_count(), 10U);
+}
+
+// The example that is handed out, word by word: only where it listens and where its certificates
+// lie is another place here.
+TEST_F(ProviderE2eTest, TheExampleForCloudscaleServesAndBuysWhatItSays) {
+  std::ifstream file(COPPICE_SOURCE "/deploy/examples/cloudscale.yaml");
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string folder = "/etc/autoscaler-cloudscale/tls/";
+  for (const auto& [there, here] :
+       std::map<std::string, std::string>{{"\":8086\"", "127.0.0.1:0"},
+                                          {folder + "tls.crt", dir_.At("server.crt")},
+                                          {folder + "tls.key", dir_.At("server.key")},
+                                          {folder + "ca.crt", dir_.At("ca.crt")}}) {
+    const size_t at = text.find(there);
+    ASSERT_NE(at, std::string::npos) << there;
+    text.replace(at, there.size(), here);
+  }
+  dir_.Write("config.yaml", text);
+  SeededRng rng(1);
+  emulator::CloudscaleEmulator cloud({.boot_time = std::chrono::milliseconds(1)}, clock_, rng);
+  const auto api = MUST(emulator::WireServer::Start(
+      "127.0.0.1", 0, clock_, [&](const emulator::Request& r) { return cloud.Handle(r); }));
+  const auto provider =
+      StartProvider({{"CLOUDSCALE_API_TOKEN", "token"}, {"CLOUDSCALE_API_URL", api->url()}});
+  ASSERT_NE(provider, nullptr);
+  const auto groups = MUST(Ask<pb::NodeGroupsResponse>("NodeGroups", pb::NodeGroupsRequest()));
+  ASSERT_EQ(groups.nodegroups_size(), 1);
+  EXPECT_EQ(groups.nodegroups(0).id(), "workers");
+  EXPECT_EQ(groups.nodegroups(0).maxsize(), 10);
+  pb::NodeGroupIncreaseSizeRequest grow;
+  grow.set_id("workers");
+  grow.set_delta(2);
+  ASSERT_OK(Ask<pb::NodeGroupIncreaseSizeResponse>("NodeGroupIncreaseSize", grow));
+  EXPECT_EQ(cloud.server_count(), 2U);
+  provider->Signal(SIGTERM);
+  EXPECT_EQ(provider->Wait(), 0) << provider->output();
+  EXPECT_THAT(provider->output(), Not(HasSubstr("unknown key")));
+  EXPECT_THAT(provider->output(), Not(HasSubstr("could not be checked")));
 }
 
 // The Go provider ends this with an error and a back-off of five minutes.

@@ -4,6 +4,7 @@
 
 #include "model/node_pool.h"
 #include "provision/disruption/budgets.h"
+#include "test/replay/karpenter_world.h"
 #include "test/replay/objects.h"
 #include "test/replay/replay.h"
 
@@ -12,9 +13,7 @@ namespace coppice::replay {
 void budgets(const Json& c, Report& report) {
   Json object = {{"spec", {{"disruption", {{"budgets", c.at("budgets")}}}}}};
   const auto pool = Object<model::NodePool>(object);
-  const TimePoint now =
-      Object<model::NodePool>(Json{{"metadata", {{"creationTimestamp", c.at("now")}}}})
-          .metadata.creation_timestamp->at;
+  const TimePoint now = NowOf(c);
   const int64_t nodes = c.at("nodes");
   const int64_t disrupting = c.at("disrupting");
   Json ours = {{"invalid", false},

@@ -19,6 +19,7 @@ Json FloatJson(double value) {
 Json ArgumentJson(const batch::ArgumentValue& argument) {
   if (argument.AsBool()) return {{"bool", *argument.AsBool()}};
   if (argument.AsInt()) return {{"int", *argument.AsInt()}};
+  if (argument.AsUnsigned()) return {{"uint", *argument.AsUnsigned()}};
   if (argument.AsFloat()) return {{"float", FloatJson(*argument.AsFloat())}};
   if (argument.AsText()) return {{"string", *argument.AsText()}};
   if (argument.AsList()) {

@@ -14,6 +14,7 @@
 #include "provision/disruption/drift.h"
 #include "provision/disruption/methods.h"
 #include "test/replay/karpenter.h"
+#include "test/replay/karpenter_world.h"
 #include "test/replay/objects.h"
 #include "test/replay/replay.h"
 
@@ -34,11 +35,6 @@ std::vector<std::shared_ptr<const T>> ConsolidationObjects(const Json& parent, c
 std::set<std::string> TextSet(const Json& parent, const char* key) {
   const auto list = parent.value(key, std::vector<std::string>());
   return {list.begin(), list.end()};
-}
-
-TimePoint ReadTime(const Json& text) {
-  return Object<model::NodePool>(Json{{"metadata", {{"creationTimestamp", text}}}})
-      .metadata.creation_timestamp->at;
 }
 
 // What the recordings' provider supports.
@@ -306,7 +302,7 @@ provision::DisruptionOptions ReadConsolidationOptions(const Json& options) {
 void consolidation(const Json& c, Report& report) {
   const Json& objects = c.at("objects");
   const Json& expect = c.at("expect");
-  const TimePoint now = ReadTime(c.at("now"));
+  const TimePoint now = NowOf(c);
   provision::DisruptionObjects all{
       .pools = ReadPools(c, objects),
       .nodes = ConsolidationObjects<model::Node>(objects, "nodes"),

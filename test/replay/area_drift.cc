@@ -7,6 +7,7 @@
 #include "model/node_pool.h"
 #include "provision/disruption/drift.h"
 #include "test/replay/karpenter.h"
+#include "test/replay/karpenter_world.h"
 #include "test/replay/objects.h"
 #include "test/replay/replay.h"
 
@@ -16,9 +17,7 @@ void drift(const Json& c, Report& report) {
   const auto before = Object<model::NodePool>(c.at("nodePoolAtLaunch"));
   const auto pool = Object<model::NodePool>(c.at("nodePool"));
   auto claim = Object<model::NodeClaim>(c.at("nodeClaim"));
-  const TimePoint now =
-      Object<model::NodePool>(Json{{"metadata", {{"creationTimestamp", c.at("now")}}}})
-          .metadata.creation_timestamp->at;
+  const TimePoint now = NowOf(c);
   const provision::DriftRules rules{.labels = RecordedLabels(),
                                     .reserved_labels = {kReservationLabel}};
   std::string reason(provision::PoolDrift(pool, claim, rules));

@@ -22,6 +22,44 @@ struct CaseOption {
   std::vector<model::Pod> pods;
 };
 
+// The options of a case, and what they point to.
+class ListedOptions {
+ public:
+  explicit ListedOptions(const Json& cases) {
+    for (const Json& json : cases) Add(json);
+    for (const auto& option : options_) pointers_.push_back(&option);
+  }
+  ListedOptions(const ListedOptions&) = delete;
+  ListedOptions& operator=(const ListedOptions&) = delete;
+  const std::vector<expand::Option>& all() const { return options_; }
+  const expand::Options& pointers() const { return pointers_; }
+
+ private:
+  void Add(const Json& json) {
+    auto stored = std::make_unique<CaseOption>();
+    if (json.contains("templateNode") && !json["templateNode"].is_null()) {
+      stored->node = Object<model::Node>(json["templateNode"]);
+      stored->has_node = true;
+    }
+    for (const Json& entry : json.value("pods", Json::array())) {
+      const auto pod = Object<model::Pod>(entry.at("pod"));
+      for (int i = 0; i < entry.at("count").get<int>(); ++i) stored->pods.push_back(pod);
+    }
+    expand::Option option;
+    option.group = json.at("group");
+    option.node_count = json.value("nodeCount", 0);
+    option.exists = json.value("exists", true);
+    option.node = stored->has_node ? &stored->node : nullptr;
+    for (const model::Pod& pod : stored->pods) option.pods.push_back(&pod);
+    options_.push_back(std::move(option));
+    storage_.push_back(std::move(stored));
+  }
+
+  std::vector<std::unique_ptr<CaseOption>> storage_;
+  std::vector<expand::Option> options_;
+  expand::Options pointers_;
+};
+
 std::vector<std::string> Sorted(std::vector<std::string> names) {
   std::ranges::sort(names);
   return names;
@@ -49,29 +87,7 @@ void expander(const Json& c, Report& report) {
     return;
   }
 
-  std::vector<std::unique_ptr<CaseOption>> storage;
-  std::vector<expand::Option> options;
-  for (const Json& json : c.at("options")) {
-    auto stored = std::make_unique<CaseOption>();
-    if (json.contains("templateNode") && !json["templateNode"].is_null()) {
-      stored->node = Object<model::Node>(json["templateNode"]);
-      stored->has_node = true;
-    }
-    for (const Json& entry : json.value("pods", Json::array())) {
-      const auto pod = Object<model::Pod>(entry.at("pod"));
-      for (int i = 0; i < entry.at("count").get<int>(); ++i) stored->pods.push_back(pod);
-    }
-    expand::Option option;
-    option.group = json.at("group");
-    option.node_count = json.value("nodeCount", 0);
-    option.exists = json.value("exists", true);
-    option.node = stored->has_node ? &stored->node : nullptr;
-    for (const model::Pod& pod : stored->pods) option.pods.push_back(&pod);
-    options.push_back(std::move(option));
-    storage.push_back(std::move(stored));
-  }
-  expand::Options pointers;
-  for (const auto& option : options) pointers.push_back(&option);
+  const ListedOptions options(c.at("options"));
 
   std::vector<std::string> events;
   expand::Surroundings around;
@@ -86,7 +102,7 @@ void expander(const Json& c, Report& report) {
     events.push_back("Warning " + std::string(reason));
   };
 
-  const expand::Choice choice = chain->Choose(pointers, around, true);
+  const expand::Choice choice = chain->Choose(options.pointers(), around, true);
   Json steps = Json::array();
   std::vector<std::string> survivors;
   for (const auto& step : choice.steps) {
@@ -96,7 +112,7 @@ void expander(const Json& c, Report& report) {
   }
   if (choice.steps.empty() || choice.steps.front().expander == "random") {
     survivors.clear();
-    for (const auto& option : options) survivors.push_back(option.group);
+    for (const auto& option : options.all()) survivors.push_back(option.group);
     survivors = Sorted(survivors);
   }
   Json their_steps = expect.value("steps", Json::array());

@@ -44,8 +44,7 @@ SolveAnswer Ask(const RecordedWorld& world, const Json& c) {
     ++answer.ignored[name];
     if (!refused->silent) answer.texts[name].insert("Failed to schedule pod, " + refused->text);
   }
-  for (const provision::PodPtr& pod : LeavingPods(world, RecordedNow()))
-    request.pods.push_back(pod);
+  for (const provision::PodPtr& pod : LeavingPods(world, NowOf(c))) request.pods.push_back(pod);
   provision::Solver solver(world.input, options);
   const provision::SolveOutcome outcome = solver.Solve(request);
   for (const provision::PlannedClaim& claim : outcome.claims)

@@ -6,6 +6,7 @@
 
 #include "test/replay/karpenter.h"
 #include "test/replay/objects.h"
+#include "wire/time_text.h"
 
 namespace coppice::replay {
 namespace {
@@ -128,9 +129,10 @@ void ReadNodes(const Json& objects, RecordedWorld& world) {
 
 }  // namespace
 
-TimePoint RecordedNow() {
+TimePoint NowOf(const Json& c) {
   using namespace std::chrono;
-  return sys_days(year(2026) / 1 / 15) + hours(12);
+  if (!c.contains("now")) return sys_days(year(2026) / 1 / 15) + hours(12);
+  return wire::ParseRfc3339(c.at("now").get<std::string>()).value();
 }
 
 RecordedWorld ReadWorld(const Json& c) {
@@ -146,7 +148,11 @@ RecordedWorld ReadWorld(const Json& c) {
     const auto node = std::ranges::find_if(world.input.nodes, [&](const StateNode& one) {
       return one.node != nullptr && one.node->metadata.name == pod->spec.node_name;
     });
-    (node == world.input.nodes.end() ? world.input.other_pods : node->pods).push_back(pod);
+    if (node == world.input.nodes.end()) {
+      world.input.other_pods.push_back(pod);
+    } else {
+      node->pods.push_back(pod);
+    }
   }
   world.input.daemon_pods =
       provision::DaemonPods(SharedObjects<model::DaemonSet>(objects, "daemonSets"), world.pods);

@@ -19,8 +19,8 @@ struct RecordedWorld {
   provision::Budgets budgets;
 };
 
-// `now` as the recordings have it unless a case says otherwise.
-TimePoint RecordedNow();
+// When a recorded case is asked: its own `now`, or without one that of all recordings.
+TimePoint NowOf(const Json& c);
 
 RecordedWorld ReadWorld(const Json& c);
 provision::SolverOptions ReadSolverOptions(const Json& c);

@@ -239,6 +239,40 @@ Json Unordered(const Json& list) {
   return items;
 }
 
+// All but the events. `last_status` is theirs as it was last told.
+void ComparePass(Report& report, const std::string& where, const Json& expect,
+                 const report::PassReport& pass, const Json& calls, Json& last_status) {
+  Compare(report, where + "error", expect.value("error", Json()),
+          pass.error.empty() ? Json() : Json(pass.error));
+  Json their_up = expect.value("scaleUp", Json::object());
+  Json our_up = DescribeScaleUp(pass.scale_up);
+  if (their_up.contains("groups")) their_up["groups"] = Unordered(their_up["groups"]);
+  if (our_up.contains("groups")) our_up["groups"] = Unordered(our_up["groups"]);
+  if (their_up.contains("unschedulable"))
+    their_up["unschedulable"] = Unordered(their_up["unschedulable"]);
+  if (our_up.contains("unschedulable"))
+    our_up["unschedulable"] = Unordered(our_up["unschedulable"]);
+  Compare(report, where + "scaleUp", their_up, our_up);
+  Json their_down = expect.value("scaleDown", Json::object());
+  Json our_down = DescribeScaleDown(pass.scale_down);
+  if (their_down.contains("nodes")) their_down["nodes"] = Unordered(their_down["nodes"]);
+  if (our_down.contains("nodes")) our_down["nodes"] = Unordered(our_down["nodes"]);
+  Compare(report, where + "scaleDown", their_down, our_down);
+  Compare(report, where + "calls", SortedCalls(expect.value("calls", Json::array())),
+          SortedCalls(calls));
+  Compare(report, where + "upcoming", expect.value("upcoming", Json()), Json(pass.upcoming));
+  std::vector<std::string> unneeded = pass.scale_down.unneeded;
+  std::ranges::sort(unneeded);
+  Compare(report, where + "unneeded", expect.value("unneeded", Json()), unneeded);
+  Compare(report, where + "unremovable", expect.value("unremovable", Json()),
+          DescribeUnremovable(pass.scale_down.staying));
+  if (pass.status) {
+    const Json status = DescribeStatus(*pass.status);
+    Compare(report, where + "status", expect.value("status", last_status), status);
+    last_status = expect.value("status", last_status);
+  }
+}
+
 }  // namespace
 
 void ReplayLoops(const Json& c, Report& report) {
@@ -309,37 +343,9 @@ void ReplayLoops(const Json& c, Report& report) {
       executor.RunUntilIdle();
     }
 
-    const Json& expect = loop.at("expect");
     const std::string where = "loop " + std::to_string(i) + " at " + loop.at("at").dump() + ", ";
-    Compare(report, where + "error", expect.value("error", Json()),
-            pass->error.empty() ? Json() : Json(pass->error));
-    Json their_up = expect.value("scaleUp", Json::object());
-    Json our_up = DescribeScaleUp(pass->scale_up);
-    if (their_up.contains("groups")) their_up["groups"] = Unordered(their_up["groups"]);
-    if (our_up.contains("groups")) our_up["groups"] = Unordered(our_up["groups"]);
-    if (their_up.contains("unschedulable"))
-      their_up["unschedulable"] = Unordered(their_up["unschedulable"]);
-    if (our_up.contains("unschedulable"))
-      our_up["unschedulable"] = Unordered(our_up["unschedulable"]);
-    Compare(report, where + "scaleUp", their_up, our_up);
-    Json their_down = expect.value("scaleDown", Json::object());
-    Json our_down = DescribeScaleDown(pass->scale_down);
-    if (their_down.contains("nodes")) their_down["nodes"] = Unordered(their_down["nodes"]);
-    if (our_down.contains("nodes")) our_down["nodes"] = Unordered(our_down["nodes"]);
-    Compare(report, where + "scaleDown", their_down, our_down);
-    Compare(report, where + "calls", SortedCalls(expect.value("calls", Json::array())),
-            SortedCalls(calls));
-    Compare(report, where + "upcoming", expect.value("upcoming", Json()), Json(pass->upcoming));
-    std::vector<std::string> unneeded = pass->scale_down.unneeded;
-    std::ranges::sort(unneeded);
-    Compare(report, where + "unneeded", expect.value("unneeded", Json()), unneeded);
-    Compare(report, where + "unremovable", expect.value("unremovable", Json()),
-            DescribeUnremovable(pass->scale_down.staying));
-    if (pass->status) {
-      const Json status = DescribeStatus(*pass->status);
-      Compare(report, where + "status", expect.value("status", last_status), status);
-      last_status = expect.value("status", last_status);
-    }
+    const Json& expect = loop.at("expect");
+    ComparePass(report, where, expect, *pass, calls, last_status);
     Compare(report, where + "events", expect.value("events", Json()),
             DescribeEvents(api.TakeEvents(), world, owners, with_pod_events));
     if (!report.lines.empty()) return;  // what follows would only repeat it

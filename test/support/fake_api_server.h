@@ -75,11 +75,12 @@ class FakeApiServer {
     const std::lock_guard lock(mutex_);
     refusals_.push_back(std::move(refusal));
   }
-  // From now on answers to POSTs whose path ends like that begin, and end only with LetGo(): what they
-  // ask for is done.
-  void HoldAnswers(std::string path_end) {
+  // From now on answers to requests whose path ends like that begin, and end only with LetGo(): what
+  // they ask for is done.
+  void HoldAnswers(std::string path_end, std::string method = "POST") {
     const std::lock_guard lock(mutex_);
     hold_ = std::move(path_end);
+    hold_method_ = std::move(method);
   }
   size_t held() {
     const std::lock_guard lock(mutex_);
@@ -249,7 +250,7 @@ class FakeApiServer {
               .body = refusal.body};
     }
     net::ServerResponse response = Act(request);
-    if (hold_.empty() || request.method != "POST" || !request.path.ends_with(hold_))
+    if (hold_.empty() || request.method != hold_method_ || !request.path.ends_with(hold_))
       return response;
     response.stream =
         [this, body = std::exchange(response.body, "")](std::shared_ptr<net::ServerStream> stream) {
@@ -455,6 +456,7 @@ class FakeApiServer {
   std::vector<Watch> watches_;
   std::vector<Refusal> refusals_;
   std::string hold_;
+  std::string hold_method_;
   std::vector<std::pair<std::shared_ptr<net::ServerStream>, std::string>> held_;
   std::vector<Seen> seen_;
   std::unique_ptr<net::HttpServer> server_;  // last: its thread uses all of the above

@@ -11,10 +11,12 @@
 namespace coppice::batch::drf {
 namespace {
 
+// A sign before the number is as good as none, as everywhere in these files.
 double WeightFrom(const std::string& text) {
   double weight = 0;
+  const bool signed_ = text.size() > 1 && text[0] == '+' && text[1] != '-';
   const char* end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, weight);
+  const auto [stop, problem] = std::from_chars(text.data() + (signed_ ? 1 : 0), end, weight);
   if (problem != std::errc() || stop != end || !std::isfinite(weight)) return 1;
   return std::max(weight, 1.0);
 }
@@ -50,16 +52,18 @@ Hierarchy Hierarchy::Clone() const {
   return copy;
 }
 
-void Hierarchy::Update(const Job& job, const Attributes& attributes,
+bool Hierarchy::Update(const Job& job, const Attributes& attributes,
                        const Resource& total_allocated) {
   const auto path = PathOf(*job.queue);
   const auto weights = Split(job.queue->weights, '/');
+  bool weighed = true;
   Node* node = root_.get();
   for (size_t i = 1; i < path.size(); ++i) {
     auto& child = node->children[path[i]];
     if (!child) {
       child = std::make_unique<Node>();
       child->weight = i < weights.size() ? WeightFrom(weights[i]) : 1;
+      weighed &= i < weights.size();
     }
     node = child.get();
   }
@@ -69,6 +73,7 @@ void Hierarchy::Update(const Job& job, const Attributes& attributes,
   leaf->attributes = attributes;
   leaf->request = job.total_request;
   UpdateNode(*root_, total_allocated);
+  return weighed;
 }
 
 // It has all that it asks for of something, or asks for something that the cluster has no more of.

@@ -29,8 +29,9 @@ class Hierarchy {
   Hierarchy& operator=(Hierarchy&&) = default;
   Hierarchy Clone() const;
 
-  // The job has these now; shares are worked out anew.
-  void Update(const Job& job, const Attributes& attributes, const Resource& total_allocated);
+  // The job has these now; shares are worked out anew. False: its queue's path brought a level into
+  // the tree that the queue names no weight for.
+  bool Update(const Job& job, const Attributes& attributes, const Resource& total_allocated);
   // Below zero: the left queue has less of what it deserves.
   double Compare(const QueueInfo& l, const QueueInfo& r) const;
 

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     drf::Attributes attributes;
     attributes.allocated.cpu = 100;
     attributes.share = 0.1;
-    tree.Update(job, attributes, attributes.allocated);
+    (void)tree.Update(job, attributes, attributes.allocated);
   }
   (void)tree.Compare(queue, other);
   (void)tree.Clone().Compare(other, queue);

@@ -33,7 +33,10 @@ class Drf final : public Plugin,
       UpdateShare(own);
       if (!hierarchical_) continue;
       total_allocated_.Add(own.allocated);
-      tree_.Update(*job, own, total_allocated_);
+      if (!tree_.Update(*job, own, total_allocated_) && session.upstream_exact()) {
+        // Upstream looks for the weight behind the end of the list and crashes.
+        session.Fail(Internal("queue " + job->queue->name + " has more levels than weights"));
+      }
     }
     slots.preemptable = this;
     slots.job_order = this;
@@ -83,19 +86,19 @@ class Drf final : public Plugin,
     Attributes own{.allocated = Of(*reclaimer.job).allocated};
     own.allocated.Add(reclaimer.req());
     UpdateShare(own);
-    trial.Update(*reclaimer.job, own, total);
+    (void)trial.Update(*reclaimer.job, own, total);
     for (Task* task : candidates) {
       if (!task->job) continue;
       (void)total.Sub(task->req());
       Attributes other{.allocated = Of(*task->job).allocated};
       (void)other.allocated.Sub(task->req());
       UpdateShare(other);
-      trial.Update(*task->job, other, total);
+      (void)trial.Update(*task->job, other, total);
       const double order = trial.Compare(*reclaimer.job->queue, *task->job->queue);
       total.Add(task->req());
       other.allocated.Add(task->req());
       UpdateShare(other);
-      trial.Update(*task->job, other, total);
+      (void)trial.Update(*task->job, other, total);
       if (order < 0) victims.tasks.push_back(task);
     }
     return victims;
@@ -131,7 +134,7 @@ class Drf final : public Plugin,
     UpdateShare(own);
     if (!hierarchical_) return;
     apply(total_allocated_);
-    tree_.Update(*task.job, own, total_allocated_);
+    (void)tree_.Update(*task.job, own, total_allocated_);
   }
 
   Session* session_ = nullptr;

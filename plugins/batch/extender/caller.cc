@@ -14,7 +14,7 @@
 namespace coppice::batch::extender {
 namespace {
 
-constexpr int kMaxHops = 10;
+constexpr int kMaxRequests = 10;  // the first included
 constexpr size_t kQueuedCalls = 1 << 16;
 
 std::string UrlText(const std::string& prefix, const std::string& verb) {
@@ -138,14 +138,14 @@ Result<Reply> Caller::Exchange(const std::string& verb, const std::string& body,
   const std::string text = UrlText(prefix_, verb);
   GoUrl url = TRY(ParseGoUrl(text));
   net::HttpRequest request = MakeRequest(url, body, Token());
-  for (int hop = 0;; ++hop) {
+  for (int sent = 1;; ++sent) {
     net::HttpResponse response = TRY(client_->Send(request, deadline));
     if (response.status == 200) return Reply{std::move(response.body), response.cut};
     const std::string* location = response.Header("location");
     if (!IsRedirect(response.status) || !location || location->empty()) {
       return Unexpected(verb, response.status);
     }
-    if (hop == kMaxHops) return FailedPrecondition("stopped after 10 redirects");
+    if (sent == kMaxRequests) return FailedPrecondition("stopped after 10 redirects");
     TRY(Follow(response, url, request));
   }
 }

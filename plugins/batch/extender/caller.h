@@ -1,7 +1,7 @@
 // Caller: one extender at the other end of HTTP, asked the way Go's client asks.
 //
 // POST to prefix + "/" + verb; 200 alone is an answer; redirects are followed as Go follows them,
-// up to ten; an answer of more than 10 MiB is one only if its JSON ends before. Kept from session
+// ten requests in all; an answer of more than 10 MiB is one only if its JSON ends before. Kept from session
 // to session, so that connections stay warm and the breaker remembers.
 //
 // Any thread; several calls may be under way at once.
@@ -41,6 +41,18 @@ struct Reply {
   std::string body;
   bool cut = false;  // there was more than is allowed
 };
+
+// The answer of a reply, or why there is none: none came, it is not what it should be, or it is
+// longer than it may be and does not end before that.
+template <class A>
+auto ReadReply(const Result<Reply>& reply, A read) -> decltype(read(std::string_view())) {
+  if (!reply.ok()) return {.value = {}, .status = reply.status()};
+  auto answer = read(std::string_view(reply->body));
+  if (!answer.status.ok() && reply->cut) {
+    answer.status = ResourceExhausted("the extender's answer is longer than 10 MiB");
+  }
+  return answer;
+}
 
 class Caller {
  public:

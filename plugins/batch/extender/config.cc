@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/go_duration.h"
+#include "base/strings.h"
 
 namespace coppice::batch::extender {
 namespace {
@@ -23,23 +24,64 @@ class KeyReader {
 
   // A value of another type counts as absent.
   template <class T>
-  void Get(std::string_view key, T& out) const {
+  void Get(std::string_view key, T& out) {
+    const ArgumentValue* value = Find(key);
+    if (value && !IsReadable(*value, out)) Complain(key, "cannot be read");
     arguments_.Get(prefix_ + std::string(key), out);
   }
-  const ArgumentValue* Find(std::string_view key) const {
+  const ArgumentValue* Find(std::string_view key) {
+    known_.emplace_back(key);
     return arguments_.Find(prefix_ + std::string(key));
   }
-  void GetDuration(std::string_view key, Duration& out) const {
-    std::string text;
-    Get(key, text);
-    if (const auto duration = ParseGoDuration(text); !text.empty() && duration.ok()) {
-      out = *duration;
+  void GetDuration(std::string_view key, Duration& out) {
+    const ArgumentValue* value = Find(key);
+    if (!value || value->is_null()) return;
+    if (prefix_.empty() && value->AsInt()) {
+      out = Duration(*value->AsInt());
+    } else if (const auto read = ParseGoDuration(value->AsText() ? *value->AsText() : "");
+               read.ok()) {
+      out = *read;
+    } else {
+      Complain(key, "is a time such as 100ms");
     }
   }
 
+  // What is wrong, if anything may be wrong here.
+  Status Finish() const {
+    if (!prefix_.empty()) return Status::Ok();
+    TRY(problem_);
+    for (const auto& [key, value] : arguments_.values()) {
+      if (std::ranges::find(known_, key) != known_.end()) continue;
+      const std::string nearest = Nearest(key, known_);
+      return InvalidArgument("the key '" + key + "' is unknown" +
+                             (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+    return Status::Ok();
+  }
+
  private:
+  static bool IsReadable(const ArgumentValue& value, const std::string&) {
+    return value.is_null() || value.AsText();
+  }
+  static bool IsReadable(const ArgumentValue& value, bool) {
+    return value.is_null() || value.AsBool() ||
+           (value.AsText() && ParseGoBool(*value.AsText()).has_value());
+  }
+  static bool IsReadable(const ArgumentValue& value, double) {
+    return value.is_null() || value.AsFloat() || value.AsInt();
+  }
+  static bool IsReadable(const ArgumentValue& value, int64_t) {
+    return value.is_null() || value.AsInt();
+  }
+
+  void Complain(std::string_view key, std::string_view what) {
+    if (problem_.ok()) problem_ = InvalidArgument(std::string(key) + " " + std::string(what));
+  }
+
   const Arguments& arguments_;
   std::string prefix_;
+  std::vector<std::string> known_;
+  Status problem_;
 };
 
 Status ReadManaged(const ArgumentValue* value, std::set<std::string>& out) {
@@ -77,7 +119,7 @@ bool Config::Interests(const model::Pod& pod) const {
 }
 
 Result<Config> ReadConfig(const Arguments& arguments, std::string_view prefix, bool upstream_keys) {
-  const KeyReader reader(arguments, prefix);
+  KeyReader reader(arguments, prefix);
   Config config;
   reader.Get("urlPrefix", config.url_prefix);
   for (size_t i = 0; i < (upstream_keys ? kUpstreamVerbs : kVerbs); ++i) {
@@ -99,6 +141,7 @@ Result<Config> ReadConfig(const Arguments& arguments, std::string_view prefix, b
   reader.Get("tokenFile", config.token_file);
   reader.Get("breakerFailures", config.breaker_failures);
   reader.GetDuration("breakerPause", config.breaker_pause);
+  TRY(reader.Finish());
   if (config.cert_file.empty() != config.key_file.empty()) {
     return InvalidArgument("extender: certFile and keyFile are of use only together");
   }

@@ -63,7 +63,9 @@ struct Config {
 
 // `prefix` stands before every key: "extender." or nothing. With `upstream_keys` what upstream does
 // not know is not read. An error: what ends upstream's process, managed resources that are not a
-// list of texts; or a file without its other half.
+// list of texts; or a file without its other half. Without a prefix, so in the list, which upstream
+// does not have, also a key that nobody knows and a value that cannot be read; there a time may be
+// a number of nanoseconds, as Go's are.
 Result<Config> ReadConfig(const Arguments& arguments, std::string_view prefix, bool upstream_keys);
 
 }  // namespace coppice::batch::extender

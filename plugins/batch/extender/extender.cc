@@ -13,18 +13,6 @@ constexpr std::string_view kName = "extender";
 constexpr int kPermit = 1;
 constexpr int kReject = -1;
 
-// The answer of a reply, or why there is none: none came, it is not what it should be, or it is
-// longer than it may be and does not end before that.
-template <class A>
-auto Read(const Result<Reply>& reply, A read) -> decltype(read(std::string_view())) {
-  if (!reply.ok()) return {.value = {}, .status = reply.status()};
-  auto answer = read(std::string_view(reply->body));
-  if (!answer.status.ok() && reply->cut) {
-    answer.status = ResourceExhausted("the extender's answer is longer than 10 MiB");
-  }
-  return answer;
-}
-
 // As kube-scheduler's own extenders are asked to bind.
 std::string BindBody(const Outcome::Bind& bind) {
   std::string out = R"({"PodName":)";
@@ -54,7 +42,7 @@ class BindByExtender final : public BindDelegate {
       : caller_(std::move(caller)), verb_(std::move(verb)), ignorable_(ignorable) {}
 
   Status Bind(const Outcome::Bind& bind) const override {
-    const auto answer = Read(caller_->Post(verb_, BindBody(bind)), ReadBindError);
+    const auto answer = ReadReply(caller_->Post(verb_, BindBody(bind)), ReadBindError);
     if (!answer.status.ok()) return Unavailable(answer.status.message());
     return answer.value.empty() ? Status::Ok() : FailedPrecondition(answer.value);
   }
@@ -89,6 +77,10 @@ Status Extender::Open(Session& session, Slots& slots) {
   session_ = &session;
   line_->fragments.NextSession();
   bodies_ = std::make_unique<Bodies>(session, line_->fragments, config_.compact);
+  const bool hears_placements = config_.Has(Verb::kAllocate) || config_.Has(Verb::kDeallocate);
+  if (config_.compact && !exact_ && !hears_placements) {
+    ahead_.emplace(session, [this](const Task& task) { return Interests(task); });
+  }
   broken_ = line_->caller->ReadToken();
   bool registers = true;
   TRY(OpenSession(registers));
@@ -175,7 +167,7 @@ Fit Extender::Refused(const PredicateAnswer& answer) const {
 }
 
 Fit Extender::Judge(const Result<Reply>& reply) const {
-  const auto answer = Read(reply, ReadPredicate);
+  const auto answer = ReadReply(reply, ReadPredicate);
   return answer.status.ok() ? Refused(answer.value) : Failed(answer.status);
 }
 
@@ -199,78 +191,10 @@ Fit Extender::CheckNode(const Task& task, const NodeInfo& node) {
   collected_for_ = &task;
   collected_ = {const_cast<NodeInfo*>(&node)};
   ForgetNoted();
-  FetchInOneCall();
+  FetchInOneCall(false);
   const Fit fit = fetched_.front().fit;
   ForgetNoted();
   return fit;
-}
-
-void Extender::ForgetNoted() {
-  for (const Asked& asked : fetched_) first_fetched_[asked.node->index] = 0;
-  fetched_.clear();
-}
-
-void Extender::Note(const NodeInfo* node, Fit fit) {
-  const auto here = static_cast<uint32_t>(fetched_.size());
-  fetched_.push_back({.node = node, .node_version = node->version, .fit = std::move(fit)});
-  if (first_fetched_.size() <= node->index) first_fetched_.resize(node->index + 1);
-  uint32_t* place = &first_fetched_[node->index];
-  while (*place != 0) place = &fetched_[*place - 1].next;
-  *place = here + 1;
-}
-
-// A node is asked about once for each time that it was noted.
-const Extender::Asked* Extender::TakeNoted(const NodeInfo& node) {
-  if (node.index >= first_fetched_.size() || first_fetched_[node.index] == 0) return nullptr;
-  const Asked& asked = fetched_[first_fetched_[node.index] - 1];
-  first_fetched_[node.index] = asked.next;
-  return &asked;
-}
-
-bool Extender::Collect(const Task& task) {
-  ForgetNoted();
-  collected_.clear();
-  collecting_ = Interests(task);
-  collected_for_ = &task;
-  return collecting_;
-}
-
-void Extender::Fetch() {
-  if (!collecting_) return;
-  collecting_ = false;
-  if (collected_.empty()) return;
-  if (config_.Has(Verb::kBatchPredicate)) {
-    FetchInOneCall();
-  } else {
-    FetchOneByOne();
-  }
-}
-
-void Extender::FetchOneByOne() {
-  if (!broken_.ok()) return;  // CheckNode tells everybody
-  const auto replies = line_->caller->PostAll(
-      config_.verb(Verb::kPredicate), collected_.size(),
-      [&](size_t i) { return bodies_->Predicate(*collected_for_, *collected_[i]); });
-  for (size_t i = 0; i < collected_.size(); ++i) {
-    Note(collected_[i], Judge(replies[i]));
-  }
-}
-
-void Extender::FetchInOneCall() {
-  const auto answer =
-      Read(Ask(Verb::kBatchPredicate, bodies_->Prioritize(*collected_for_, collected_)),
-           ReadBatchPredicate);
-  Status why = answer.status;
-  if (why.ok() && !answer.value.error.empty()) why = FailedPrecondition(answer.value.error);
-  const Fit failed = why.ok() ? nullptr : Failed(why);
-  for (NodeInfo* node : collected_) {
-    Fit fit = failed;
-    if (why.ok() && !answer.value.nodes.empty()) {
-      const auto own = answer.value.nodes.find(std::string(node->name));
-      if (own != answer.value.nodes.end()) fit = Refused(own->second);
-    }
-    Note(node, std::move(fit));
-  }
 }
 
 // ---- Scores.
@@ -279,7 +203,7 @@ Status Extender::ScoreNodes(const Task& task, std::span<NodeInfo* const> nodes,
                             std::span<double> scores) {
   if (!Interests(task)) return Status::Ok();
   const auto answer =
-      Read(Ask(Verb::kPrioritize, bodies_->Prioritize(task, nodes)), ReadPrioritize);
+      ReadReply(Ask(Verb::kPrioritize, bodies_->Prioritize(task, nodes)), ReadPrioritize);
   if (!answer.status.ok()) return config_.ignorable ? Status::Ok() : answer.status;
   if (!answer.value.error.empty() || !answer.value.scores) {
     // Said in so many words, or an answer without scores: to upstream never ignorable.
@@ -306,7 +230,7 @@ Victims Extender::ReclaimVictims(const Task& reclaimer, std::span<Task* const> c
 
 Victims Extender::AskVictims(Verb verb, const Task& evictor, std::span<Task* const> candidates) {
   if (!Interests(evictor)) return {.tasks = {}, .vote = 0};
-  const auto answer = Read(Ask(verb, bodies_->Evict(evictor, candidates)), ReadVictims);
+  const auto answer = ReadReply(Ask(verb, bodies_->Evict(evictor, candidates)), ReadVictims);
   if (!answer.status.ok()) {
     // Upstream: permit or reject, and both with an empty list mean that nobody may go.
     if (exact_) return {.tasks = {}, .vote = config_.ignorable ? kPermit : kReject};
@@ -353,19 +277,19 @@ Victims Extender::Resolve(const VictimsAnswer& answer, std::span<Task* const> ca
 // ---- Queues and jobs.
 
 bool Extender::IsOverused(const QueueInfo& queue) {
-  const auto answer = Read(Ask(Verb::kQueueOverused, bodies_->OfQueue(queue)), ReadOverused);
+  const auto answer = ReadReply(Ask(Verb::kQueueOverused, bodies_->OfQueue(queue)), ReadOverused);
   return answer.status.ok() ? answer.value : !config_.ignorable;
 }
 
 bool Extender::IsJobReady(const Job& job) {
-  const auto answer = Read(Ask(Verb::kJobReady, bodies_->OfJob(job)), ReadReady);
+  const auto answer = ReadReply(Ask(Verb::kJobReady, bodies_->OfJob(job)), ReadReady);
   if (answer.status.ok()) return answer.value;
   // Upstream has it the wrong way round.
   return exact_ ? !config_.ignorable : config_.ignorable;
 }
 
 int Extender::JobEnqueueableVote(const Job& job) {
-  const auto answer = Read(Ask(Verb::kJobEnqueueable, bodies_->OfJob(job)), ReadVote);
+  const auto answer = ReadReply(Ask(Verb::kJobEnqueueable, bodies_->OfJob(job)), ReadVote);
   if (answer.status.ok()) return static_cast<int>(std::clamp<int64_t>(answer.value, -1, 1));
   if (!config_.ignorable) return kReject;
   return exact_ ? kPermit : 0;
@@ -382,7 +306,7 @@ void Extender::OnDeallocate(Event& event) { Tell(Verb::kDeallocate, event, false
 
 void Extender::Tell(Verb verb, Event& event, bool counts) {
   if (!config_.Has(verb) || !Interests(event.task)) return;
-  const auto answer = Read(Ask(verb, bodies_->OfTask(event.task)), ReadErrorMessage);
+  const auto answer = ReadReply(Ask(verb, bodies_->OfTask(event.task)), ReadErrorMessage);
   if (!counts) return;
   if (!answer.status.ok() && !config_.ignorable) event.error = answer.status.message();
   if (!answer.value.empty()) event.error = answer.value;

@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "batch/plugin.h"
 #include "batch/roles.h"
 #include "batch/session.h"
+#include "plugins/batch/extender/ahead.h"
 #include "plugins/batch/extender/answers.h"
 #include "plugins/batch/extender/bodies.h"
 #include "plugins/batch/extender/caller.h"
@@ -81,7 +83,8 @@ class Extender final : public Plugin,
   Result<Reply> Ask(Verb verb, const std::string& body);
   Status OpenSession(bool& registers);
   void FetchOneByOne();
-  void FetchInOneCall();
+  void FetchInOneCall(bool search);  // one, or of a single node
+  Result<Reply> ReplyAboutCollected(bool search);
   Fit Judge(const Result<Reply>& reply) const;
   Fit Refused(const PredicateAnswer& answer) const;
   Fit Failed(const Status& why) const;
@@ -96,7 +99,8 @@ class Extender final : public Plugin,
   GiveBack give_back_;
   Session* session_ = nullptr;
   std::unique_ptr<Bodies> bodies_;
-  Status broken_;  // could not be opened: every answer is this failure
+  std::optional<Ahead> ahead_;  // if it may be asked about the next task before this one is placed
+  Status broken_;               // could not be opened: every answer is this failure
 
   // Of the nodes of one search: first who is to be asked about, then the answers.
   struct Asked {

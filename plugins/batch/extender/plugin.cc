@@ -64,7 +64,8 @@ PluginFactory MakeFactory(const Clock& clock, ClientMaker make, PipesMaker make_
   auto lines = std::make_shared<Lines>(clock, std::move(make), std::move(make_pipes));
   return [lines](const PluginContext& context) -> Result<std::unique_ptr<Plugin>> {
     const bool exact = context.options.upstream_exact;
-    Config config = TRY(ReadConfig(context.arguments, "extender.", exact));
+    Config config = TRY(
+        ReadConfig(context.arguments, context.name == kListedExtender ? "" : "extender.", exact));
     const std::string key = Fingerprint(config, exact);
     auto line = TRY(lines->Take(key, config, exact));
     return std::unique_ptr<Plugin>(std::make_unique<Extender>(

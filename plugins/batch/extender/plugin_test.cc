@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "base/fake_clock.h"
 #include "batch/session.h"
@@ -83,14 +84,19 @@ struct ExtenderTest : testing::Test {
               .value());
       input.nodes.push_back({.object = node, .index = snapshot.AddNode(*node).value()});
     }
-    auto pod = std::make_shared<const model::Pod>(
-        wire::FromJson<model::Pod>(
-            R"({"metadata":{"name":"p","namespace":"ns","uid":"u1","annotations":)"
-            R"({"scheduling.k8s.io/group-name":"job"}},"spec":{"schedulerName":"volcano",)"
-            R"("containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},)"
-            R"("status":{"phase":"Pending"}})")
-            .value());
-    input.pods.push_back({.object = pod, .index = snapshot.AddPod(pod, cluster::kNone)});
+    for (int i = 1; i <= pods; ++i) {
+      const std::string number = std::to_string(i);
+      auto pod = std::make_shared<const model::Pod>(
+          wire::FromJson<model::Pod>(
+              R"({"metadata":{"name":"p)" + (i == 1 ? "" : number) +
+              R"(","namespace":"ns","uid":"u)" + number +
+              R"(","annotations":{"scheduling.k8s.io/group-name":"job"}},)"
+              R"("spec":{"schedulerName":"volcano",)"
+              R"("containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},)"
+              R"("status":{"phase":"Pending"}})")
+              .value());
+      input.pods.push_back({.object = pod, .index = snapshot.AddPod(pod, cluster::kNone)});
+    }
     input.groups.push_back(wire::FromJson<model::PodGroup>(
                                R"({"metadata":{"name":"job","namespace":"ns","uid":"g1"},)"
                                R"("spec":{"minMember":1,"queue":"q","minResources":{"cpu":"1"}},)"
@@ -131,6 +137,7 @@ struct ExtenderTest : testing::Test {
   std::string session_uid = "1";
   std::string queue_weight = "1";
   std::vector<std::string> more_nodes = {};
+  int pods = 1;
   PluginRegistry plugins;
 };
 
@@ -211,6 +218,28 @@ TEST_F(ExtenderTest, InCompactBodiesMostNodesAreMeantByNamingTheOthers) {
   server.answers["c"] = R"({"nodeScore":{"n1":9}})";
   EXPECT_EQ(BoundTo(Run(Conf({"prioritizeVerb: c", "compact: true"}))), "n1");
   EXPECT_THAT(server.BodyOf("/c"), HasSubstr(R"(,"allNodesBut":[]})"));
+}
+
+// Who is told of placements is asked about a task when the one before is placed.
+TEST_F(ExtenderTest, ByNameEachTaskIsAskedAboutOnceInTurnOrAhead) {
+  pods = 6;
+  server.answers["b"] = server.answers["a"] = "{}";
+  const auto asked = [this] {
+    std::string order;
+    for (const HttpRequest& request : server.requests)
+      order += request.url.substr(request.url.rfind('/') + 1);
+    return order;
+  };
+  EXPECT_EQ(Run(Conf({"batchPredicateVerb: b", "compact: true"})).binds.size(), 6u);
+  EXPECT_EQ(asked(), "bbbbbb");
+  std::set<std::string> bodies;
+  for (const HttpRequest& request : server.requests) bodies.insert(request.body.substr(0, 24));
+  EXPECT_EQ(bodies.size(), 6u);
+  server.requests.clear();
+  EXPECT_EQ(
+      Run(Conf({"batchPredicateVerb: b", "compact: true", "allocateFuncVerb: a"})).binds.size(),
+      6u);
+  EXPECT_EQ(asked(), "babababababa");
 }
 
 TEST_F(ExtenderTest, ExtendersOfTheListAreAskedBehindAllTiers) {

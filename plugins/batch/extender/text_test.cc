@@ -13,9 +13,12 @@
 #include "plugins/batch/extender/fragments.h"
 #include "plugins/batch/extender/go_text.h"
 #include "plugins/batch/extender/go_url.h"
+#include "test/support/must.h"
 
 namespace coppice::batch::extender {
 namespace {
+
+using testing::HasSubstr;
 
 std::string GoText(std::string_view text) {
   std::string out;
@@ -174,6 +177,31 @@ TEST(ConfigTest, WhatIsOfAnotherTypeCountsAsAbsent) {
   EXPECT_EQ(config.weight, 2.5);
   // What upstream does not know is not read where it has to be upstream's.
   EXPECT_EQ(ReadConfig(arguments, "extender.", true).value().weight, 1);
+}
+
+TEST(ConfigTest, InTheListWhatNobodyKnowsOrCannotReadIsRefusedByName) {
+  const auto problem = [](const std::string& key, ArgumentValue value) {
+    const Arguments arguments({{"urlPrefix", {std::string("http://e")}}, {key, std::move(value)}});
+    EXPECT_OK(ReadConfig(arguments, "extender.", false)) << "upstream's plug-in passes over it";
+    return std::string(ReadConfig(arguments, "", false).status().message());
+  };
+  EXPECT_EQ(problem("prioritiseVerb", {std::string("p")}),
+            "the key 'prioritiseVerb' is unknown; did you mean 'prioritizeVerb'?");
+  EXPECT_THAT(problem("httpTimeout", {std::string("soon")}), HasSubstr("httpTimeout"));
+  EXPECT_THAT(problem("breakerPause", {2.5}), HasSubstr("breakerPause"));
+  EXPECT_THAT(problem("predicateVerb", {int64_t{3}}), HasSubstr("predicateVerb"));
+  EXPECT_THAT(problem("ignorable", {std::string("maybe")}), HasSubstr("ignorable"));
+  EXPECT_THAT(problem("weight", {std::string("2")}), HasSubstr("weight"));
+  EXPECT_EQ(problem("breakerFailures", {int64_t{3}}), "");
+  EXPECT_EQ(problem("caFile", {}), "") << "null is not there";
+  EXPECT_EQ(problem("httpTimeout", {int64_t{5'000'000}}), "");
+}
+
+TEST(ConfigTest, InTheListATimeMayBeANumberOfNanoseconds) {
+  const Arguments listed({{"httpTimeout", {int64_t{5'000'000}}}});
+  EXPECT_EQ(ReadConfig(listed, "", false).value().timeout, std::chrono::milliseconds(5));
+  const Arguments tier({{"extender.httpTimeout", {int64_t{5'000'000}}}});
+  EXPECT_EQ(ReadConfig(tier, "extender.", false).value().timeout, std::chrono::seconds(1));
 }
 
 TEST(ConfigTest, ManagedResourcesAreAListOfTexts) {

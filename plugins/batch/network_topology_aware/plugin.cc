@@ -131,8 +131,12 @@ class NetworkTopologyAware final : public Plugin,
   void OnDeallocate(Event& event) override {
     const NodeInfo* node = session_->FindNode(event.task.node_name);
     if (node == nullptr) return;
-    for (const HyperNode* at : tree_->Of(node->index))
-      (void)state_[at->index].used.Sub(event.task.req());
+    for (const HyperNode* at : tree_->Of(node->index)) {
+      if (!state_[at->index].used.Sub(event.task.req()) && session_->upstream_exact()) {
+        // It was told twice that the task has gone, and upstream crashes.
+        session_->Fail(Internal("HyperNode " + at->name + " gives back more than it holds"));
+      }
+    }
   }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 
 namespace coppice::batch::nodegroup {
 namespace {
@@ -9,15 +11,55 @@ namespace {
 constexpr std::string_view kLimitsKey = "volcano.sh/nodegroup-resource-limits";
 using Json = nlohmann::json;
 
-// An amount is a text or a number; null is zero, as in the API.
-bool ReadAmount(const Json& json, model::Quantity& amount) {
-  if (json.is_null()) return true;
-  if (!json.is_string() && !json.is_number()) return false;
-  const auto parsed =
-      model::Quantity::Parse(json.is_string() ? json.get<std::string>() : json.dump());
-  if (parsed.ok()) amount = *parsed;
-  return parsed.ok();
+// What stands between quotes loses spaces around it, as where the API reads amounts.
+std::optional<model::Quantity> ReadAmount(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  const auto parsed = model::Quantity::Parse(text);
+  return parsed.ok() ? std::optional(*parsed) : std::nullopt;
 }
+
+// {group: {name: amount}}. A number is taken as it is written, which a tree of values does not keep:
+// 1e3, or more digits than a number has. false: that is not what stands here.
+class LimitsJson final : public nlohmann::json_sax<Json> {
+ public:
+  std::map<std::string, model::ResourceList> groups;
+
+  bool null() override {
+    // Of an amount zero, of a group no limits, of everything nothing.
+    if (depth_ == 2) groups[group_][name_] = model::Quantity();
+    return true;
+  }
+  bool boolean(bool) override { return false; }
+  bool number_integer(number_integer_t value) override { return Amount(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return Amount(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& text) override { return Amount(text); }
+  bool string(string_t& text) override { return Amount(text); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(size_t) override { return ++depth_ <= 2; }
+  bool key(string_t& text) override {
+    (depth_ == 1 ? group_ : name_) = text;
+    if (depth_ == 1) groups[group_].clear();  // of equal keys the last one counts
+    return true;
+  }
+  bool end_object() override { return --depth_ >= 0; }
+  bool start_array(size_t) override { return false; }
+  bool end_array() override { return false; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+ private:
+  bool Amount(std::string_view text) {
+    const auto amount = depth_ == 2 ? ReadAmount(text) : std::nullopt;
+    if (amount) groups[group_][name_] = *amount;
+    return amount.has_value();
+  }
+
+  int depth_ = 0;
+  std::string group_;
+  std::string name_;
+};
 
 }  // namespace
 
@@ -28,25 +70,13 @@ Limits Limits::Of(const model::Queue& queue) {
 
 Limits Limits::Parse(const std::string& text) {
   Limits limits;
-  const Json json = Json::parse(text, nullptr, false);
-  limits.invalid_ = json.is_discarded() || !(json.is_object() || json.is_null());
-  if (limits.invalid_ || json.is_null()) return limits;
-  for (const auto& [group, amounts] : json.items()) {
+  LimitsJson json;
+  limits.invalid_ = !Json::sax_parse(text, &json);
+  if (limits.invalid_) return limits;
+  for (const auto& [group, amounts] : json.groups) {
     Limit& limit = limits.groups_[group];
-    if (amounts.is_null()) continue;
-    if (!amounts.is_object()) {
-      limits.invalid_ = true;
-      return limits;
-    }
-    model::ResourceList list;
-    for (const auto& [name, amount] : amounts.items()) {
-      if (!ReadAmount(amount, list[name])) {
-        limits.invalid_ = true;
-        return limits;
-      }
-      limit.names.push_back(name);
-    }
-    limit.resource = Resource::From(list);
+    for (const auto& [name, amount] : amounts) limit.names.push_back(name);
+    limit.resource = Resource::From(amounts);
   }
   return limits;
 }

@@ -144,7 +144,11 @@ class NodeGroup final : public Plugin, public Predicate, public NodeOrder, publi
     if (added) {
       allocated[*group].Add(task.req());
     } else if (const auto held = allocated.find(*group); held != allocated.end()) {
-      (void)held->second.Sub(task.req());
+      if (!held->second.Sub(task.req()) && session_->upstream_exact()) {
+        // It was told twice that the task has gone, and upstream crashes.
+        session_->Fail(
+            Internal("queue " + task.job->queue->name + " gives back more than it holds"));
+      }
     }
   }
 

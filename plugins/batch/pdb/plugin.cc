@@ -16,11 +16,12 @@ class Pdb final : public Plugin, public Preemptable, public Reclaimable, public 
     upstream_exact_ = session.upstream_exact();
     for (const model::PodDisruptionBudget& object : session.budgets()) {
       const auto selector = model::Selector::From(object.spec.selector);
-      if (!selector.ok()) continue;
-      // Upstream lets an empty selector protect nobody, where the API means everybody.
-      if (selector->empty() && upstream_exact_) continue;
-      index_.Add(object.metadata.namespace_, *selector);
-      budgets_.push_back(&object);
+      // Upstream lets an empty or a malformed selector protect nobody. Of the former the API means
+      // everybody, and of the latter nobody knows.
+      if (upstream_exact_ && (!selector.ok() || selector->empty())) continue;
+      index_.Add(object.metadata.namespace_,
+                 selector.ok() ? *selector : model::Selector::Everything());
+      budgets_.push_back({&object, selector.ok() ? object.status.disruptions_allowed : 0});
     }
     slots.preemptable = this;
     slots.reclaimable = this;
@@ -37,8 +38,7 @@ class Pdb final : public Plugin, public Preemptable, public Reclaimable, public 
 
   std::vector<Task*> TasksToMove(std::span<Task* const> tasks) override {
     std::vector<int32_t> allowed;
-    for (const model::PodDisruptionBudget* budget : budgets_)
-      allowed.push_back(budget->status.disruptions_allowed);
+    for (const Budget& budget : budgets_) allowed.push_back(budget.allowed);
     std::vector<Task*> movable;
     for (Task* task : tasks) {
       // Upstream drops pods without labels: no budget can mean them, and still they are protected.
@@ -49,10 +49,15 @@ class Pdb final : public Plugin, public Preemptable, public Reclaimable, public 
   }
 
  private:
+  struct Budget {
+    const model::PodDisruptionBudget* object = nullptr;
+    int32_t allowed = 0;
+  };
+
   bool TakeFrom(std::vector<int32_t>& allowed, const Task& task) const {
     bool within = true;
     index_.ForEach(task.pod->metadata, [&](size_t budget) {
-      if (!budgets_[budget]->status.disrupted_pods.contains(task.name))
+      if (!budgets_[budget].object->status.disrupted_pods.contains(task.name))
         within &= --allowed[budget] >= 0;
     });
     return within;
@@ -60,7 +65,7 @@ class Pdb final : public Plugin, public Preemptable, public Reclaimable, public 
 
   bool upstream_exact_ = false;
   drain::BudgetIndex index_;
-  std::vector<const model::PodDisruptionBudget*> budgets_;  // by their numbers there
+  std::vector<Budget> budgets_;  // by their numbers there
 };
 
 }  // namespace

@@ -83,6 +83,9 @@ class Predicates final : public Plugin,
     for (const NodeInfo* node : session.nodes()) {
       if (node->keep_others_off > 0) had_anti_affinity_.Add(node->snapshot_index);
     }
+    // Listed twice, upstream asks the one that opened last in both places, and both are told of
+    // placements.
+    if (auto* before = dynamic_cast<Predicates*>(slots.predicate)) before->in_force_ = this;
     slots.pre_predicate = this;
     slots.predicate = this;
     if (session.upstream_exact()) slots.batch_node_order = this;
@@ -168,7 +171,7 @@ class Predicates final : public Plugin,
     if (!session_->upstream_exact() || !node) return;
     // Upstream reserves volumes here, which fails for a task that was never prepared: one that is
     // not evicted after all, or all of them if the predicates are switched off.
-    if (filters_[kVolumeBinding] && !StateOf(event.task).is_prepared) {
+    if (filters_[kVolumeBinding] && !IsPrepared(event.task)) {
       event.error = "not found";
       return;
     }
@@ -202,6 +205,10 @@ class Predicates final : public Plugin,
     auto& state = states_[task.index];
     if (!state) state = std::make_unique<State>();
     return *state;
+  }
+
+  bool IsPrepared(const Task& task) {
+    return in_force_ ? in_force_->IsPrepared(task) : StateOf(task).is_prepared;
   }
 
   static Prepared Keep(fit::Preparation prepared) {
@@ -263,6 +270,7 @@ class Predicates final : public Plugin,
   std::vector<bool> enabled_;
   bool caches_ = false;
   Session* session_ = nullptr;
+  Predicates* in_force_ = nullptr;                     // in the place of this one, if not itself
   std::vector<std::unique_ptr<fit::Filter>> filters_;  // by place in kFilters; null: off
   std::vector<std::unique_ptr<State>> states_;         // by Task::index
   fit::NodeSet had_anti_affinity_;  // nodes with a pod that has some, when the session opened

@@ -14,21 +14,20 @@ constexpr double kMaxScore = 100;
 
 class ResourceStrategyFit final : public Plugin, public Predicate, public NodeOrder {
  public:
-  explicit ResourceStrategyFit(const Arguments& arguments) : config_(ReadConfig(arguments)) {}
+  explicit ResourceStrategyFit(Config config) : config_(std::move(config)) {}
 
   Status Open(Session&, Slots& slots) override {
-    TRY(config_.status());
-    if (config_->proportional) slots.predicate = this;
-    if (config_->weight > 0 || config_->scarce_weight > 0) slots.node_order = this;
+    if (config_.proportional) slots.predicate = this;
+    if (config_.weight > 0 || config_.scarce_weight > 0) slots.node_order = this;
     return Status::Ok();
   }
 
   Fit CheckNode(const Task& task, const NodeInfo& node) override {
     const Resource& asked = task.req();
-    for (const auto& [name, reserve] : config_->reserves) {
+    for (const auto& [name, reserve] : config_.reserves) {
       if (asked.Get(InternScalar(name)) > 0) return nullptr;
     }
-    for (const auto& [name, reserve] : config_->reserves) {
+    for (const auto& [name, reserve] : config_.reserves) {
       const double* idle = node.idle.Find(InternScalar(name));
       if (!idle) continue;
       // Devices count in thousandths, as cpu does.
@@ -45,8 +44,8 @@ class ResourceStrategyFit final : public Plugin, public Predicate, public NodeOr
 
   Result<double> ScoreNode(const Task& task, const NodeInfo& node) override {
     double score = 0;
-    if (config_->weight > 0) score += StrategyScore(task, node);
-    if (config_->scarce_weight > 0) score += ScarceScore(task, node);
+    if (config_.weight > 0) score += StrategyScore(task, node);
+    if (config_.scarce_weight > 0) score += ScarceScore(task, node);
     return score;
   }
   // What a pod says of itself is not part of its kind.
@@ -82,7 +81,7 @@ class ResourceStrategyFit final : public Plugin, public Predicate, public NodeOr
         const auto weight = (*own)->weights.find(name);
         if (weight == (*own)->weights.end()) continue;
         wish = {(*own)->strategy, weight->second};
-      } else if (const Wish* found = config_->Find(name)) {
+      } else if (const Wish* found = config_.Find(name)) {
         wish = *found;
       } else {
         continue;
@@ -93,7 +92,7 @@ class ResourceStrategyFit final : public Plugin, public Predicate, public NodeOr
       }
     }
     const double score = sum.weights > 0 ? sum.score / sum.weights : sum.score;
-    return score * (kMaxScore * static_cast<double>(config_->weight));
+    return score * (kMaxScore * static_cast<double>(config_.weight));
   }
 
   double ScarceScore(const Task& task, const NodeInfo& node) const {
@@ -101,20 +100,24 @@ class ResourceStrategyFit final : public Plugin, public Predicate, public NodeOr
       if (node.allocatable.Get(name) == 0) return 0;  // it does not fit anyway
     }
     double score = 0;
-    for (const auto& [name, weight] : config_->scarce) {
+    for (const auto& [name, weight] : config_.scarce) {
       if (node.allocatable.Get(name) > 0) score += static_cast<double>(weight);
     }
-    if (config_->scarce_sum > 0) score = 1 - score / static_cast<double>(config_->scarce_sum);
-    return score * (kMaxScore * static_cast<double>(config_->scarce_weight));
+    if (config_.scarce_sum > 0) score = 1 - score / static_cast<double>(config_.scarce_sum);
+    return score * (kMaxScore * static_cast<double>(config_.scarce_weight));
   }
 
-  const Result<Config> config_;
+  const Config config_;
 };
 
 }  // namespace
 
 void Register(PluginRegistry& registry) {
-  registry.Add("resource-strategy-fit", FactoryOf<ResourceStrategyFit>());
+  registry.Add(
+      "resource-strategy-fit", [](const PluginContext& context) -> Result<std::unique_ptr<Plugin>> {
+        Config config = TRY(ReadConfig(context.arguments));
+        return std::unique_ptr<Plugin>(std::make_unique<ResourceStrategyFit>(std::move(config)));
+      });
 }
 
 }  // namespace coppice::batch::resource_strategy_fit

@@ -73,8 +73,9 @@ class Tdm final : public Plugin,
     if (!parsed.ok()) broken_ = InvalidArgument("tdm.utc-offset: " + parsed.status().message());
   }
 
+  const Status& broken() const { return broken_; }
+
   Status Open(Session& session, Slots& slots) override {
-    TRY(broken_);
     session_ = &session;
     any_revocable_ = std::ranges::any_of(
         session.nodes(), [](const NodeInfo* node) { return !node->revocable_zone.empty(); });
@@ -226,7 +227,9 @@ class Tdm final : public Plugin,
 void Register(PluginRegistry& registry) {
   auto last = std::make_shared<LastMove>();
   registry.Add("tdm", [last](const PluginContext& context) -> Result<std::unique_ptr<Plugin>> {
-    return std::unique_ptr<Plugin>(std::make_unique<Tdm>(context, last));
+    auto plugin = std::make_unique<Tdm>(context, last);
+    TRY(plugin->broken());
+    return std::unique_ptr<Plugin>(std::move(plugin));
   });
 }
 

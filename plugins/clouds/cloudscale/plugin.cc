@@ -28,6 +28,9 @@ Result<std::unique_ptr<cloud::Cloud>> Make(const cloud::CloudContext& context) {
 
 }  // namespace
 
-void Register(cloud::CloudRegistry& registry) { registry.Add("cloudscale", Make); }
+// What the API takes no order without.
+void Register(cloud::CloudRegistry& registry) {
+  registry.Add("cloudscale", {Make, {"image", "zone", "volumeSizeGB"}});
+}
 
 }  // namespace coppice::clouds::cloudscale

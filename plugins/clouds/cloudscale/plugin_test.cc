@@ -277,10 +277,12 @@ TEST(CloudscaleOptionsTest, ComplaintsHaveALine) {
   EXPECT_EQ(Read("", {}, problems).code(), Code::kFailedPrecondition) << "no token";
 }
 
-TEST(CloudscalePluginTest, RegistersItsName) {
+TEST(CloudscalePluginTest, RegistersItsNameAndWhatItsGroupsHaveToSay) {
   cloud::CloudRegistry registry("cloud");
   Register(registry);
   EXPECT_THAT(registry.names(), ElementsAre("cloudscale"));
+  EXPECT_THAT(MUST(registry.Find("cloudscale")).required_group_keys(),
+              ElementsAre("image", "zone", "volumeSizeGB"));
 }
 
 }  // namespace

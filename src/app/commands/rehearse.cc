@@ -6,6 +6,7 @@
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
+#include "batch/scheduler_flags.h"
 #include "provision/settings.h"
 #include "rehearse/comparison.h"
 #include "rehearse/demand.h"
@@ -39,6 +40,8 @@ struct RehearseCommand {
   autoscale::FlagValues base;   // of the first column
   autoscale::FlagValues other;  // of the second: those, and what is given beside them
   provision::Settings pool_settings;
+  bool batch = false;
+  batch::SchedulerFlags scheduler;
   bool changed = false;
 
   const std::string& log() const { return logs.front(); }
@@ -54,6 +57,10 @@ void AddRehearseFlags(FlagSet& set, RehearseCommand& command) {
                 "Node pools instead of the recorded groups: NodePools and NodeClasses as kubectl "
                 "prints them, a file or a folder. They may buy what the recorded groups consist "
                 "of, or what --groups sells.");
+  set.AddBool(
+      "batch", command.batch,
+      "The second column with the batch scheduler's flags that are given beside this. Gangs "
+      "that were recorded are played in any case.");
   set.AddString("html", command.html, "A file: the comparison as a page with pictures.");
   set.AddNumber("seed", command.seed, "Of the model.");
   set.AddDuration("pass-every", command.pass_every,
@@ -86,6 +93,8 @@ std::optional<int> ReadRehearse(const std::vector<std::string>& args, RehearseCo
   const size_t pools = flags.flags().size();
   flags.With("pools");
   provision::AddSettings(flags, command.pool_settings);
+  flags.With("batch");
+  batch::AddSchedulerFlags(flags, command.scheduler);
   flags.With("");
   const size_t base = flags.flags().size();
   flags.Prefix(std::string(kBase));
@@ -100,7 +109,8 @@ std::optional<int> ReadRehearse(const std::vector<std::string>& args, RehearseCo
     both.insert(both.end(), other.begin(), other.end());
     command.other = TRY(autoscale::ParseFlags(both));
     command.pool_settings.options.upstream_exact = command.other.upstream_exact;
-    command.changed = !other.empty() || !command.groups.empty() || !command.pools.empty();
+    command.changed =
+        !other.empty() || !command.groups.empty() || !command.pools.empty() || command.batch;
     return Status::Ok();
   });
 }
@@ -120,9 +130,10 @@ void IntroduceLog(const RehearseCommand& command, const rehearse::Demand& demand
   const auto hours =
       std::chrono::duration<double, std::ratio<3600>>(demand.end - demand.start).count();
   std::printf(
-      "%s: %.1f hours, %zu pods of %zu shapes, %zu nodes at the start, %zu groups, %zu pools\n\n",
+      "%s: %.1f hours, %zu pods of %zu shapes, %zu nodes at the start, %zu groups, %zu pools%s\n\n",
       command.log().c_str(), hours, demand.pods.size(), demand.shapes.size(),
-      demand.start_nodes.size(), demand.groups.size(), demand.pools.size());
+      demand.start_nodes.size(), demand.groups.size(), demand.pools.size(),
+      demand.gangs.empty() ? "" : (", " + std::to_string(demand.gangs.size()) + " gangs").c_str());
   std::fflush(stdout);
 }
 
@@ -131,6 +142,10 @@ Result<std::vector<rehearse::Outcome>> PlayColumns(const RehearseCommand& comman
                                                    const rehearse::Demand& demand,
                                                    Plugins& plugins) {
   std::vector<rehearse::Outcome> outcomes;
+  const bool gangs = !demand.gangs.empty();
+  const rehearse::PlayedBatch standard{.plugins = plugins.batch};
+  const rehearse::PlayedBatch given{.flags = command.scheduler, .plugins = plugins.batch};
+  const rehearse::PlayedBatch* batch = gangs ? &standard : nullptr;
   const auto play = [&](const std::string& name, const provider::ProviderConfig& config,
                         autoscale::FlagValues flags, const rehearse::PlayedPools* pools) -> Status {
     SetPace(command, demand, flags);
@@ -141,7 +156,8 @@ Result<std::vector<rehearse::Outcome>> PlayColumns(const RehearseCommand& comman
                                                  .clouds = plugins.clouds,
                                                  .seed = command.seed,
                                                  .name = name,
-                                                 .pools = pools})));
+                                                 .pools = pools,
+                                                 .batch = batch})));
     std::fprintf(stderr, "%s: %.1f s\n", name.c_str(), outcomes.back().real_seconds);
     return Status::Ok();
   };
@@ -160,6 +176,7 @@ Result<std::vector<rehearse::Outcome>> PlayColumns(const RehearseCommand& comman
     TRY(play("as it was", config, command.base, has_pools ? &recorded_pools : nullptr));
   }
   if (!command.changed) return outcomes;
+  if (command.batch) batch = &given;
   if (command.pools.empty()) {
     // Other groups beside the pools if that is what there was, else instead of them.
     const bool keeps_pools = has_pools && (has_groups || command.groups.empty());

@@ -6,6 +6,7 @@
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
+#include "app/commands/run_gangs.h"
 #include "app/real_cluster.h"
 #include "autoscale/flags.h"
 #include "net/url.h"
@@ -90,8 +91,9 @@ void AddEngineFlags(FlagSet& set, Asked& asked, ModelCommand& command) {
   set.AddBool("node-groups", command.node_groups, "False: no node groups, with --node-pools.");
   set.AddBool(
       "batch", asked.batch,
-      "The batch scheduler on a real cluster (docs/batch.md): beside node groups if a cloud "
-      "provider is named, else alone.");
+      "The batch scheduler (docs/batch.md): on a real cluster beside node groups if a cloud "
+      "provider is named, else alone; on a model cluster beside node groups, with users who bring "
+      "gangs.");
 }
 
 void AddSettingsOfEngines(FlagSet& set, Asked& asked) {
@@ -184,9 +186,12 @@ Status CheckRun(const FlagSet& flags, Asked& asked, ModelCommand& command, Plugi
     const bool claims = command.node_pools && plugins.node_claims.Has(command.flags.cloud_provider);
     return alone || claims ? Status::Ok() : seats::CheckProviderNames(command.flags, plugins);
   }
-  if (command.batch) {
-    return InvalidArgument("--batch schedules on a cluster: name one with --kubeconfig");
+  if (command.batch && (command.node_pools || !command.node_groups)) {
+    return InvalidArgument(
+        "--batch is played with node groups on a model cluster, and neither beside --node-pools "
+        "nor with --node-groups=false: name a cluster with --kubeconfig");
   }
+  if (command.batch) SettleModelGangs(flags, command);
   if (!command.flags.dry_run) return Status::Ok();
   return InvalidArgument(
       "--dry-run: nothing real is touched on a model cluster anyway; name a cluster with "

@@ -9,6 +9,7 @@
 
 #include "app/command_line.h"
 #include "app/commands/commands.h"
+#include "app/commands/run_gangs.h"
 #include "app/commands/run_pools.h"
 #include "app/dashboard.h"
 #include "app/model_steering.h"
@@ -77,10 +78,38 @@ Result<std::unique_ptr<Dashboard>> OpenDashboard(const ModelCommand& command,
       {.options = std::move(options),
        .flags = command.flags,
        .plugins = plugins,
+       .node_pools = command.node_pools,
        .metrics = &metrics,
        .decide = [&](Dashboard::WithWorld errand) { steering.Post(std::move(errand)); },
        .control_state = [&] { return steering.Json(); },
        .control = [&](const web::Control& control) { steering.Set(control); }});
+}
+
+// Null if nobody asked for gangs.
+std::unique_ptr<ModelGangs> GangsOf(const ModelCommand& command, whatif::ModelScene& scene,
+                                    whatif::RunAccount& account) {
+  if (!command.batch) return nullptr;
+  return std::make_unique<ModelGangs>(
+      command, scene,
+      whatif::GangsAccount::Print{
+          .line = [&](char mark, const std::string& what,
+                      const std::string& why) { account.Line(mark, what, why); },
+          .table = [&](const std::string& line) { account.Text(line); },
+          .ordered = [&](int machines) { account.Ordered(machines); }});
+}
+
+std::vector<whatif::MakeModelEngine> EnginesOf(ModelGangs* gangs, const Plugins& plugins) {
+  if (gangs == nullptr) return {};
+  return {gangs->Engine(plugins)};
+}
+
+void IntroduceModel(double speed, uint64_t seed, bool gangs) {
+  std::printf(
+      "A model cluster%s on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a summary.\n"
+      "  + bought   * joined   - removed   . waits   ! went wrong\n%s\n",
+      gangs ? " with queues and gangs" : "",
+      speed > 0 ? fmt::format("{}x as fast as life", speed).c_str() : "as fast as it goes",
+      static_cast<unsigned long long>(seed), gangs ? "  > a gang comes   = starts   < ends\n" : "");
 }
 
 Status Play(const ModelCommand& command, Plugins& plugins) {
@@ -99,6 +128,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
     std::fflush(stdout);
   });
   model.api.hooks.event = [&](const cluster::Event& event) { account.Event(event); };
+  const auto gangs = GangsOf(command, *scene, account);
   ModelSteering steering(speed);
   const auto stopped = [] { return interrupted != 0; };
   const auto host = TRY(whatif::ModelHost::Create(
@@ -109,20 +139,22 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
        .seed = command.seed,
        .log = scene->log,
        .metrics = scene->metrics,
-       .pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); }}));
+       .pace = [&](TimePoint next) { steering.Wait(clock.Now(), next, stopped); },
+       .engines = EnginesOf(gangs.get(), plugins)}));
   const auto dashboard = TRY(OpenDashboard(command, plugins, speed, scene->metrics, steering));
+  if (gangs && dashboard) {
+    gangs->session_ended = [&](std::shared_ptr<const report::SessionReport> session) {
+      dashboard->SessionEnded(std::move(session));
+    };
+  }
   steering.meanwhile = [&] {
     if (!dashboard) return;
     for (const Dashboard::WithWorld& errand : steering.TakeErrands())
-      errand(&host->world(), &host->groups(), clock.Now());
+      errand({.world = &host->world(), .groups = &host->groups(), .now = clock.Now()});
     dashboard->LookIfDue(host->world(), &host->groups(), clock.Now());
   };
 
-  std::printf(
-      "A model cluster on a simulated cloud, %s, seed %llu. Ctrl-C ends it with a summary.\n"
-      "  + bought   * joined   - removed   . waits   ! went wrong\n\n",
-      speed > 0 ? fmt::format("{}x as fast as life", speed).c_str() : "as fast as it goes",
-      static_cast<unsigned long long>(command.seed));
+  IntroduceModel(speed, command.seed, gangs != nullptr);
   if (dashboard) std::printf("Dashboard: %s\n\n", dashboard->url().c_str());
   std::fflush(stdout);
   const auto real_start = std::chrono::steady_clock::now();
@@ -131,6 +163,7 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
   TimePoint next_table =
       command.table > Duration::zero() ? start : TimePoint::max();  // the first at once
   load.Start();
+  if (gangs) gangs->Start();
   host->AdvanceTo(start);
   InlineWorkers recording;
   const auto recorder =
@@ -145,11 +178,13 @@ Status Play(const ModelCommand& command, Plugins& plugins) {
     }
     if (clock.Now() >= next_table) {
       account.Table(*pass);
+      if (gangs) gangs->account().Table();
       next_table += command.table;
     }
   }
   account.Summary(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - real_start).count());
+  if (gangs) gangs->account().Summary();
   return Status::Ok();
 }
 
@@ -161,6 +196,7 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
   const auto stopped = [] { return interrupted != 0; };
   const SystemClock real;
   whatif::ModelHost* host = nullptr;
+  const cloud::NodeClaims* claims = nullptr;
   const auto watch = [&](const whatif::ModelScene& scene) -> Result<Watching> {
     const std::shared_ptr<Dashboard> dashboard =
         TRY(OpenDashboard(command, plugins, speed, scene.metrics, steering));
@@ -169,7 +205,7 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
       if (shown == nullptr || host == nullptr) return;
       cloud::NodeGroups* const theirs = host->groups_or_null();
       for (const Dashboard::WithWorld& errand : steering.TakeErrands())
-        errand(&host->world(), theirs, clock.Now());
+        errand({&host->world(), theirs, claims, clock.Now()});
       shown->LookIfDue(host->world(), theirs, clock.Now());
     };
     return Watching{
@@ -191,7 +227,8 @@ Status PlayWithPools(const ModelCommand& command, Plugins& plugins) {
         .pass_ended =
             [&, dashboard](const std::shared_ptr<const report::PassReport>& report) {
               if (dashboard) dashboard->PassEnded(report, host->last_pass_took());
-            }};
+            },
+        .claims = &claims};
   };
   return PlayPools(command, plugins, real, watch);
 }

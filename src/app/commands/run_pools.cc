@@ -113,7 +113,6 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
   if (!config.groups.empty()) groups_account.emplace(model, print);
   const Watching watching = TRY(watch(*scene));
   provision::EngineOptions options = command.node_pools->options;
-  const cloud::NodeClaims* claims = nullptr;
   const auto host = TRY(whatif::ModelHost::Create(
       {.model = model,
        .clock = clock,
@@ -132,7 +131,7 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
                   account.Tell(report);
                   watching.pools_passed(report);
                 },
-            .claims_is = [&](const cloud::NodeClaims* now) { claims = now; }})}}));
+            .claims_is = [&](const cloud::NodeClaims* now) { *watching.claims = now; }})}}));
   Introduce(watching.speed, command.seed);
   watching.opened(*host);
 
@@ -163,7 +162,7 @@ Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& rea
       host->AdvanceTo(std::min(end, clock.Now() + (recorder ? rehearse::kLookEvery : kTurn)),
                       watching.stop);
     }
-    if (recorder) recorder->Look(loop ? &host->groups() : nullptr, clock.Now(), claims);
+    if (recorder) recorder->Look(loop ? &host->groups() : nullptr, clock.Now(), *watching.claims);
     if (clock.Now() >= next_table) {
       account.Table();
       next_table += command.table;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/commands/commands.h"
+#include "cloud/node_claims.h"
 #include "report/provision_report.h"
 #include "whatif/model_host.h"
 #include "whatif/model_scene.h"
@@ -26,6 +27,7 @@ struct Watching {
   std::function<void(whatif::ModelHost&)> opened;
   std::function<void(const report::ProvisionReport&)> pools_passed;
   std::function<void(const std::shared_ptr<const report::PassReport>&)> pass_ended;
+  const cloud::NodeClaims** claims;  // is told who sells; null between two processes
 };
 // `watch` is asked when the scene stands; what it answers with ends before the scene does.
 Status PlayPools(const ModelCommand& command, Plugins& plugins, const Clock& real,

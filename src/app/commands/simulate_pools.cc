@@ -63,12 +63,14 @@ Status ReadAll(const std::vector<std::string>& paths, whatif::ClusterObjects& in
 }
 
 // The cloud that the file names, if nobody else does.
-Status NameCloud(autoscale::FlagValues& flags) {
+Status NameCloud(autoscale::FlagValues& flags, const Plugins& plugins) {
   if (!flags.cloud_provider.empty()) return Status::Ok();
   yaml::Problems problems;
   const auto config = TRY(provider::LoadProviderConfig(
-      flags.cloud_config, [](const char* name) -> const char* { return std::getenv(name); },
-      problems, provider::Groups::kOptional));
+      flags.cloud_config,
+      {plugins.clouds, [](const char* name) -> const char* { return std::getenv(name); },
+       provider::Groups::kOptional},
+      problems));
   flags.cloud_provider = config.cloud_kind;
   return Status::Ok();
 }
@@ -81,7 +83,7 @@ Result<whatif::PoolsPlan> PlanPools(PoolsArguments& arguments, whatif::PoolsWhat
   whatif::DropDoubles(what_if.added, what_if.notes);
   whatif::NoteReplaced(what_if.cluster, what_if.added, what_if.notes);
   whatif::NoteIgnored(what_if.cluster, what_if.notes);
-  TRY(NameCloud(arguments.process));
+  TRY(NameCloud(arguments.process, plugins));
   SystemClock clock;
   SeededRng rng(1);
   Metrics metrics;

@@ -69,6 +69,13 @@ TEST_F(SimulatePoolsTest, AnAddedPoolTakesThePlaceOfTheOneThatIsThere) {
                           Not(HasSubstr(" in north1, "))));
 }
 
+TEST_F(SimulatePoolsTest, AMachineThatIsBoughtForPodsIsNotEmpty) {
+  const std::string dump = dir_.Write("dump.yaml", Pool("web", "north1") + Pod("p", "9"));
+  const std::string text = Simulate({"--cluster", dump, "--consolidate"});
+  EXPECT_EQ(code_, 0) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("  + new-1: "), HasSubstr("nothing would go\n")));
+}
+
 TEST_F(SimulatePoolsTest, LongSectionsAreShortenedWithACount) {
   std::string objects = Pool("web", "north1");
   for (int i = 0; i < 30; ++i) objects += Pod("large-" + std::to_string(i), "9");

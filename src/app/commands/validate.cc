@@ -26,7 +26,7 @@ constexpr std::string_view kValidateAbout =
 // making the cloud, which checks its configuration and connects to nothing.
 Status Judge(const std::string& file, const Plugins& plugins, yaml::Problems& problems) {
   const auto config = TRY(provider::LoadProviderConfig(
-      file, [](const char* name) { return std::getenv(name); }, problems));
+      file, {plugins.clouds, [](const char* name) { return std::getenv(name); }}, problems));
   if (!config.tls && config.listen == provider::ProviderConfig{}.listen) {
     // Complete for `coppice run --cloud-config`, which listens nowhere.
     std::fprintf(stderr,

@@ -52,7 +52,7 @@ std::string WhyNotMachine(const StateNode& state, const Machine& machine,
 }
 
 // Why its pods keep it; empty if they do not.
-std::string WhyNotPods(const std::vector<PodPtr>& pods, const PodBudgets& budgets, TimePoint now) {
+std::string WhyNotPods(const PodList& pods, const PodBudgets& budgets, TimePoint now) {
   for (const PodPtr& pod : pods) {
     if (IsDisruptable(*pod, now)) continue;
     if (std::string why = WhyNotRead("pod", pod->metadata); !why.empty()) {
@@ -72,17 +72,6 @@ std::string WhyNotPods(const std::vector<PodPtr>& pods, const PodBudgets& budget
     }
   }
   return "";
-}
-
-double LifetimeLeft(const model::NodeClaim& claim, TimePoint now) {
-  const auto lifetime = model::LastingOf(claim.spec.expire_after);
-  if (!lifetime) return 1;
-  using Seconds = std::chrono::duration<double>;
-  const auto& created = claim.metadata.creation_timestamp;
-  const double age = created ? Seconds(now - created->at).count() : 0;
-  const double total = Seconds(*lifetime).count();
-  if (total <= 0) return 0;
-  return std::clamp((total - age) / total, 0.0, 1.0);
 }
 
 std::string LabelText(const model::Labels& labels, std::string_view key) {
@@ -114,7 +103,7 @@ class CandidateFinder {
   std::optional<Candidate> Judge(size_t index) {
     const StateNode& state = world_.solver.nodes[index];
     const Machine& machine = world_.machines[index];
-    if (machine.claim == nullptr || machine.queued) return std::nullopt;
+    if (machine.claim == nullptr || machine.queued || machine.chosen) return std::nullopt;
     if (std::string why = WhyNotMachine(state, machine, class_); !why.empty()) {
       return Blocked(index, Sentence(std::move(why)));
     }
@@ -182,6 +171,17 @@ class CandidateFinder {
 };
 
 }  // namespace
+
+double LifetimeLeft(const model::NodeClaim& claim, TimePoint now) {
+  const auto lifetime = model::LastingOf(claim.spec.expire_after);
+  if (!lifetime) return 1;
+  using Seconds = std::chrono::duration<double>;
+  const auto& created = claim.metadata.creation_timestamp;
+  const double age = created ? Seconds(now - created->at).count() : 0;
+  const double total = Seconds(*lifetime).count();
+  if (total <= 0) return 0;
+  return std::clamp((total - age) / total, 0.0, 1.0);
+}
 
 std::string_view ToString(DisruptionEventKind kind) {
   switch (kind) {
@@ -251,7 +251,8 @@ std::map<std::string, BudgetUse> BudgetsFor(const DisruptionWorld& world, std::s
     const bool not_ready = ready == conditions.end() || ready->status != "True";
     const bool unread =
         state.node->metadata.unreadable || machine.claim->metadata.unreadable;  // nor known to be
-    if (state.marked_for_deletion || unread || (not_ready && reason != kUnhealthy))
+    if (state.marked_for_deletion || machine.chosen || unread ||
+        (not_ready && reason != kUnhealthy))
       ++disrupting[pool];
   }
   std::map<std::string, BudgetUse> budgets;

@@ -21,6 +21,9 @@ namespace coppice::provision {
 // neither its own protection nor that of its pods keeps it, but the method decides on the latter.
 enum class DisruptionClass { kGraceful, kEventual, kRepair };
 
+// Of its lifetime, from 1 (new, or without end) to 0. Who goes soon anyway costs little to lose.
+double LifetimeLeft(const model::NodeClaim& claim, TimePoint now);
+
 // What a node with no pods costs to lose.
 inline constexpr double kBaseDisruptionCost = 1.0;
 

@@ -117,4 +117,26 @@ class DisruptionScene {
   std::vector<std::shared_ptr<model::Pod>> pods_;
 };
 
+// For benchmarks: machines of 20 pods each, full and of the cheapest type that holds them. Nothing can
+// go.
+inline DisruptionScene FullScene(int64_t nodes) {
+  constexpr int kPodsPerNode = 20;
+  cloud::InstanceTypes types;
+  for (int i = 0; i < 100; ++i) {
+    types.push_back(
+        cloud::FakeNodeClaims::AType("type-" + std::to_string(i), 4 + i, 0.1 + 0.1 * i));
+  }
+  DisruptionScene scene(std::move(types));
+  scene.AddPool("default");
+  for (int64_t n = 0; n < nodes; ++n) {
+    const std::string name = "node-" + std::to_string(n);
+    scene.AddMachine(name, "default", "type-0", model::kSpot);
+    for (int p = 0; p < kPodsPerNode; ++p) {
+      scene.AddPod("pod-" + std::to_string(n) + "-" + std::to_string(p), name, 190)
+          .metadata.labels = {{"app", "app-" + std::to_string(n % 50)}};
+    }
+  }
+  return scene;
+}
+
 }  // namespace coppice::provision

@@ -10,7 +10,6 @@
 #include "base/on_worker.h"
 #include "provision/claim_builder.h"
 #include "provision/disruption/drift.h"
-#include "wire/time_text.h"
 
 namespace coppice::provision {
 
@@ -22,7 +21,6 @@ constexpr Duration kMemoLasts = std::chrono::minutes(5);
 constexpr Duration kUnsyncedPoll = std::chrono::seconds(1);
 // A claim that takes longer than that to be launched keeps nobody from consolidating.
 constexpr Duration kLongestStall = std::chrono::seconds(30);
-constexpr Duration kUnconsolidatableAgain = std::chrono::minutes(15);
 
 bool IsValidatedLater(Method method) {
   return method == Method::kEmptiness || method == Method::kMultiNode ||
@@ -36,6 +34,8 @@ bool IsConsolidation(Method method) {
 uint64_t Mixed(uint64_t seed, std::string_view text) {
   return (seed ^ std::hash<std::string_view>{}(text)) * 0x9E3779B97F4A7C15ULL;
 }
+
+uint64_t Mixed(uint64_t seed, uint64_t number) { return (seed ^ number) * 0x9E3779B97F4A7C15ULL; }
 
 PlannedClaim PlannedFrom(const Replacement& replacement) {
   PlannedClaim planned;
@@ -65,13 +65,14 @@ uint64_t Disruptor::FingerprintOf(const DisruptionWorld& world) const {
     const Machine& machine = world.machines[i];
     print = Mixed(print, machine.nominated ? "nominated"
                          : machine.queued  ? "queued"
+                         : machine.chosen  ? "chosen"
                                            : machine.held_by);
     print = Mixed(print, machine.waits_for);
     if (machine.claim != nullptr) {
       for (const auto& condition : machine.claim->status.conditions)
-        print = Mixed(print, condition.type + condition.status);
+        print = Mixed(Mixed(print, condition.type), condition.status);
     }
-    for (const PodPtr& pod : state.pods) print = Mixed(print, pod->metadata.uid);
+    if (machine.known != nullptr) print = Mixed(print, machine.known->print);
   }
   for (const PoolView& view : world.pools) {
     print = Mixed(print,
@@ -119,14 +120,18 @@ void Disruptor::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
 
 Task<void> Disruptor::Round() {
   staying_now_.clear();
+  staying_holds_ = false;
   held_back_ = false;
   const bool acted = co_await OneRound();
   running_ = false;
-  validating_.reset();
   last_round_ = context().Now();
-  staying_.clear();
-  for (auto& [node, staying] : staying_now_) staying_.push_back(staying);
-  next_ = acted ? context().Now() : Later(context().Now(), context().options().disruption_poll);
+  if (!staying_holds_) {
+    staying_.clear();
+    for (auto& [node, staying] : staying_now_) staying_.push_back(std::move(staying));
+  }
+  next_ = acted || std::exchange(again_, false)
+              ? context().Now()
+              : Later(context().Now(), context().options().disruption_poll);
   context().WakeAt(next_);
 }
 
@@ -143,35 +148,13 @@ Disruptor::Scene Disruptor::SceneNow() {
   scene.known = scene.print == consolidated_ && consolidated_at_ != TimePoint::min() &&
                 now < Later(consolidated_at_, kMemoLasts);
   if (!scene.known) return scene;
-  for (const report::StayingPoolNode& staying : staying_)  // what was said then still holds
-    staying_now_.emplace(staying.node, staying);
-  return scene;
-}
-
-// What pods on machines of ours say about being disturbed, if it needs telling.
-void Disruptor::TellProtected(const DisruptionWorld& world) {
-  constexpr Duration kForGood = std::chrono::hours(1);
-  for (const Machine& machine : world.machines) {
-    if (machine.claim == nullptr) continue;
-    for (const PodPtr& pod : machine.pods) {
-      if (!IsActive(*pod)) continue;
-      const Protection protection = ProtectionOf(*pod, world.now);
-      if (protection.what == Protection::What::kInvalid) {
-        context().Tell(Context::Of(*pod), "Warning", "InvalidDoNotDisruptAnnotation",
-                       "Invalid karpenter.sh/do-not-disrupt annotation: " + protection.wrong +
-                           ", ignoring annotation");
-      } else if (protection.what == Protection::What::kUntil && protection.until) {
-        context().Tell(Context::Of(*pod), "Normal", "DoNotDisruptUntil",
-                       "The karpenter.sh/do-not-disrupt grace period will elapse at " +
-                           wire::FormatRfc3339(*protection.until));
-      } else if (protection.what == Protection::What::kElapsed) {
-        context().Tell(Context::Of(*pod), "Normal", "DoNotDisruptGracePeriodElapsed",
-                       "The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now "
-                       "disruptable",
-                       kForGood);
-      }
-    }
+  if (staying_now_.empty()) {  // what was said then still holds
+    staying_holds_ = true;
+  } else {
+    for (const report::StayingPoolNode& staying : staying_)
+      staying_now_.emplace(staying.node, staying);
   }
+  return scene;
 }
 
 Task<bool> Disruptor::OneRound() {
@@ -180,10 +163,14 @@ Task<bool> Disruptor::OneRound() {
   TellProtected(*scene.world);
   for (const Method method : AllMethods()) {
     if (scene.known && IsConsolidation(method)) continue;
+    if (consolidating_ > 0 && IsConsolidation(method)) {  // one move at a time
+      held_back_ = true;
+      continue;
+    }
     const Tried tried = co_await Try(method, scene);
     if (tried == Tried::kActed) co_return true;
     // What came to nothing keeps no later method waiting; but it looks at what is there now.
-    if (tried == Tried::kTimePassed) scene = SceneNow();
+    if (tried == Tried::kWorldChanged) scene = SceneNow();
   }
   if (!scene.known) {
     consolidated_ = scene.print;
@@ -219,7 +206,11 @@ Task<Disruptor::Tried> Disruptor::Try(Method method, Scene scene) {
     }
     if (WasShown(order)) continue;
     if (IsValidatedLater(method)) {
-      if (tried == Tried::kNothing) tried = Tried::kTimePassed;
+      if (tried == Tried::kNothing) tried = Tried::kWorldChanged;
+      if (!context().options().upstream_exact) {
+        ValidateApart(std::move(order));
+        continue;
+      }
       auto still = co_await Validated(std::move(order));
       if (!still) {
         held_back_ = true;
@@ -227,128 +218,30 @@ Task<Disruptor::Tried> Disruptor::Try(Method method, Scene scene) {
       }
       order = *std::move(still);
     }
-    if (context().pretends()) {
-      Show(order);
-      continue;
+    if (co_await Begin(std::move(order))) {
+      tried = Tried::kActed;
+    } else if (!context().pretends() && tried == Tried::kNothing) {
+      tried = Tried::kWorldChanged;
     }
-    const Order before = order;
-    const Status started = co_await parts_.queue.Start(std::move(order));
-    if (!started.ok()) {
-      Abandon(before, "start", started.message());
-      held_back_ = true;
-      if (tried == Tried::kNothing) tried = Tried::kTimePassed;
-      continue;
-    }
-    for (const std::string& pool : before.pools) last_disruption_[pool] = context().Now();
-    tried = Tried::kActed;
   }
   co_return tried;
 }
 
-void Disruptor::TellEligible(Method method, const MethodAnswer& answer) {
-  const std::string reason = LowerReason(method);
-  context().Set("karpenter_voluntary_disruption_eligible_nodes",
-                "Number of nodes eligible for disruption by Karpenter.",
-                static_cast<double>(answer.candidates.size()), {{"reason", reason}});
-  for (const auto& [pool, use] : answer.budget_uses) {
-    budgets_[pool][std::string(ReasonOf(method))] = use.left();
-    context().SetOfPool(
-        pool, "karpenter_nodepools_allowed_disruptions",
-        "The number of nodes for a given NodePool that can be concurrently disrupting.",
-        static_cast<double>(use.allowed), {{"reason", reason}});
-    context().SetOfPool(pool, "karpenter_nodepools_nodes_consuming_budgets",
-                        "The number of nodes that use the budget of a NodePool.",
-                        static_cast<double>(use.used), {{"reason", reason}});
+// True: it is being carried out.
+Task<bool> Disruptor::Begin(Order order) {
+  if (context().pretends()) {
+    Show(order);
+    co_return false;
   }
-}
-
-void Disruptor::CountMoves(const MethodAnswer& answer) {
-  static const std::vector<double> kScores = {0.1, 0.25, 0.33, 0.5, 1, 2, 5, 10};
-  for (const WeighedMove& move : answer.weighed) {
-    const auto labels = [&](bool approved) {
-      return MetricLabels{{"decision", approved ? "approved" : "rejected"},
-                          {"nodepool", move.pool},
-                          {"policy", move.policy}};
-    };
-    context().Count("karpenter_consolidation_moves_total",
-                    "Moves of consolidation that were weighed.", labels(move.approved));
-    if (!move.score) continue;
-    context()
-        .parts.metrics
-        .GetHistogram("karpenter_consolidation_score",
-                      "What moves of Balanced pools save, for what they disturb.", kScores,
-                      labels(move.score->Approved()))
-        .Observe(move.score->Score());
+  const Order before = order;
+  const Status started = co_await parts_.queue.Start(std::move(order));
+  if (!started.ok()) {
+    Abandon(before, "start", started.message());
+    held_back_ = true;
+    co_return false;
   }
-}
-
-void Disruptor::Tell(const MethodAnswer& answer, const DisruptionWorld& world) {
-  for (const DisruptionEvent& event : answer.events) {
-    const std::string reason(ToString(event.kind));
-    if (!event.machine) {
-      if (const auto pool = parts_.pools.Find(event.pool))
-        context().Tell(Context::Of(*pool), "Normal", reason, event.text, std::chrono::minutes(1));
-      continue;
-    }
-    const StateNode& state = world.solver.nodes[*event.machine];
-    const Machine& machine = world.machines[*event.machine];
-    const bool sick = event.kind == DisruptionEventKind::kRepairBlocked;
-    const Duration again = sick || event.kind == DisruptionEventKind::kUnconsolidatable
-                               ? kUnconsolidatableAgain
-                               : Context::kTellAgain;
-    const std::string_view type = sick ? "Warning" : "Normal";
-    if (state.node != nullptr && !event.quiet)
-      context().Tell(Context::Of(*state.node), type, reason, event.text, again);
-    if (machine.claim != nullptr && !event.quiet)
-      context().Tell(Context::Of(*machine.claim), type, reason, event.text, again);
-    if (const auto pool = sick ? parts_.pools.Find(event.pool) : nullptr)
-      context().Tell(Context::Of(*pool), type, reason, event.text, again);
-    if (event.kind != DisruptionEventKind::kBlocked && !sick &&
-        event.kind != DisruptionEventKind::kUnconsolidatable)
-      continue;
-    report::StayingPoolNode staying{
-        .node = state.node == nullptr ? "" : state.node->metadata.name,
-        .claim = machine.claim == nullptr ? "" : machine.claim->metadata.name,
-        .pool = LabelOr(state.labels(), model::kNodePoolLabel),
-        .reason = reason,
-        .text = event.detail.empty() ? event.text : event.text + ": " + event.detail};
-    staying_now_[state.name()] = std::move(staying);
-  }
-  for (const Candidate& candidate : answer.candidates) {
-    const StateNode& state = world.solver.nodes[candidate.machine];
-    const auto left = answer.budgets.find(candidate.pool_name());
-    if (left == answer.budgets.end() || left->second > 0) continue;
-    staying_now_.try_emplace(
-        state.name(),
-        report::StayingPoolNode{.node = state.name(),
-                                .claim = world.machines[candidate.machine].claim->metadata.name,
-                                .pool = candidate.pool_name(),
-                                .reason = "Budget",
-                                .text = "the budgets of its pool allow no disruption now"});
-  }
-}
-
-std::string Disruptor::ShownAs(const Order& order) const {
-  std::set<std::string> parts;
-  for (size_t i = 0; i < order.claims.size(); ++i) {
-    parts.insert(order.claims[i]->metadata.uid);
-    for (const auto* entry : context().world().BoundTo(order.nodes[i]->metadata.name))
-      parts.insert(entry->pod->metadata.uid);
-  }
-  std::string text(ReasonOf(order.method));
-  for (const std::string& part : parts) text += "/" + part;
-  return text;
-}
-
-bool Disruptor::WasShown(const Order& order) const {
-  return context().pretends() && shown_.contains(ShownAs(order));
-}
-
-void Disruptor::Show(const Order& order) {
-  constexpr size_t kMostShown = 10'000;
-  if (shown_.size() >= kMostShown) shown_.clear();
-  shown_.insert(ShownAs(order));
-  parts_.queue.Note(order, "Shown", "a dry run: it would be carried out", context().Now());
+  for (const std::string& pool : before.pools) last_disruption_[pool] = context().Now();
+  co_return true;
 }
 
 bool Disruptor::IsPausing(const Order& order, TimePoint now) const {
@@ -370,6 +263,7 @@ Order Disruptor::OrderOf(const Command& command, const DisruptionWorld& world) c
     order.nodes.push_back(world.solver.nodes[candidate.machine].node);
     order.pods.push_back(candidate.reschedulable.size());
     if (candidate.repair) order.repairs.push_back(*candidate.repair);
+    order.prices.push_back(candidate.price);
     order.price += candidate.price;
     if (std::ranges::find(order.pools, candidate.pool_name()) == order.pools.end())
       order.pools.push_back(candidate.pool_name());
@@ -380,19 +274,22 @@ Order Disruptor::OrderOf(const Command& command, const DisruptionWorld& world) c
     Provisioner::Wish wish;
     wish.pool = pool;
     wish.claim = ClaimFrom(*pool, PlannedFrom(replacement), context().labels());
-    if (replacement.types.empty())  // of a static pool: the provider chooses
-      wish.claim.spec.requirements = pool->spec.template_.spec.requirements;
     wish.reason = CreatedFor(command.method);
     wish.pods = replacement.pods;
     wish.most = MostOf(replacement.types);
+    wish.least = LeastOf(replacement.types);
     for (const cloud::InstanceType* type : replacement.types) order.types.push_back(type->name);
     order.replacements.push_back(std::move(wish));
   }
   // Terminate-first: what is needed is bought for the pods when they wait.
   if (command.decision == Decision::kTerminateFirst) order.replacements.clear();
   for (const size_t machine : command.nominated) {
-    if (const ClaimPtr& claim = world.machines[machine].claim; claim != nullptr)
-      order.nominated.push_back(claim->status.provider_id);
+    const ClaimPtr& claim = world.machines[machine].claim;
+    if (claim == nullptr) continue;
+    const std::string& id = claim->status.provider_id;
+    // Since it was looked at, its end has begun.
+    if (parts_.marks.queued.contains(id) && !context().options().upstream_exact) return {};
+    order.nominated.push_back(id);
   }
   return order;
 }

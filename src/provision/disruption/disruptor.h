@@ -1,9 +1,11 @@
 // Disruptor: rounds of disruption on a running cluster. Looks what could go, waits, checks again,
 // and hands what still holds to the queue.
 //
-// A round works on values: the search runs on a worker and may take as long as it takes, the wait
-// before the second look is a coroutine; pods are provisioned for meanwhile. Nothing to do is
-// remembered until something changes, at most five minutes.
+// A round works on values: the search runs on a worker and may take as long as it takes; pods are
+// provisioned for meanwhile. A command that is to be looked at twice waits in a coroutine of its own
+// while this round and later ones go on: its machines are in no other command, use their pools'
+// budgets, and consolidation moves nothing onto them. Nothing to do is remembered until something
+// changes, at most five minutes.
 //
 // Decision thread; one round at a time.
 
@@ -38,8 +40,8 @@ class Disruptor {
 
   const std::vector<report::StayingPoolNode>& staying() const { return staying_; }
   TimePoint last_round() const { return last_round_; }
-  // A command that waits to be checked again.
-  const std::optional<report::DisruptionCommand>& validating() const { return validating_; }
+  // Commands that wait to be checked again, by number.
+  const std::map<uint64_t, report::DisruptionCommand>& validating() const { return validating_; }
   // Per pool and reason: what its budgets left in the last round.
   const std::map<std::string, std::map<std::string, int64_t>>& budgets() const { return budgets_; }
 
@@ -54,8 +56,12 @@ class Disruptor {
   };
   Scene SceneNow();
   Task<bool> OneRound();
-  enum class Tried { kNothing, kActed, kTimePassed };
+  enum class Tried { kNothing, kActed, kWorldChanged };
   Task<Tried> Try(Method method, Scene scene);
+  Task<bool> Begin(Order order);
+  // validation.cc
+  void ValidateApart(Order order);
+  Task<void> CheckAndBegin(Order order);
   // What is left of the command after the wait; none: it does not hold any more.
   Task<std::optional<Order>> Validated(Order order);
   Task<std::optional<Order>> StillEmpty(Order order, std::shared_ptr<DisruptionWorld> world);
@@ -64,6 +70,7 @@ class Disruptor {
   void Tell(const MethodAnswer& answer, const DisruptionWorld& world);
   void CountMoves(const MethodAnswer& answer);
   void TellProtected(const DisruptionWorld& world);
+  std::map<std::string, report::StayingPoolNode>& StayingNow();
   void TellEligible(Method method, const MethodAnswer& answer);
   bool IsPausing(const Order& order, TimePoint now) const;
   // Of a dry run: shown once for as long as the machines and their pods are the same.
@@ -91,8 +98,12 @@ class Disruptor {
   TimePoint last_round_ = TimePoint::min();
   std::map<std::string, report::StayingPoolNode> staying_now_;  // of the round under way, by node
   std::vector<report::StayingPoolNode> staying_;
+  bool staying_holds_ = false;  // of the last round, as long as this one has nothing to add
   std::map<std::string, std::map<std::string, int64_t>> budgets_;
-  std::optional<report::DisruptionCommand> validating_;
+  std::map<uint64_t, report::DisruptionCommand> validating_;
+  uint64_t next_validation_ = 0;
+  size_t consolidating_ = 0;  // commands of consolidation that wait to be checked again
+  bool again_ = false;        // one has begun while a round was under way: the next follows at once
   // Nothing to consolidate in a world like this.
   uint64_t consolidated_ = 0;
   TimePoint consolidated_at_ = TimePoint::min();

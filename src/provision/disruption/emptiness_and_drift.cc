@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "provision/claim_builder.h"
 #include "provision/disruption/methods.h"
 
 namespace coppice::provision {
@@ -21,13 +22,8 @@ TimePoint DriftedSince(const model::NodeClaim& claim) {
 
 // A machine of a static pool as its template alone describes it.
 Replacement FromTemplate(const model::NodePool& pool, const model::LabelRules& rules) {
-  const auto& spec = pool.spec.template_.spec;
   Replacement replacement{.pool = pool.metadata.name};
-  model::Labels labels = pool.spec.template_.labels;
-  labels[model::kNodePoolLabel] = pool.metadata.name;
-  if (spec.node_class_ref) labels[ClassLabel(*spec.node_class_ref)] = spec.node_class_ref->name;
-  replacement.requirements = model::NodeRequirements::From(spec.requirements, rules);
-  replacement.requirements.Add(model::NodeRequirements::FromLabels(labels, rules));
+  replacement.requirements = RequirementsOf(pool, rules);
   for (const std::string_view label : {model::kRegisteredLabel, model::kInitializedLabel}) {
     replacement.requirements.Add(model::NodeRequirement::In(label, {"true"}));
   }

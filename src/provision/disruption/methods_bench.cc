@@ -10,29 +10,8 @@
 namespace coppice::provision {
 namespace {
 
-constexpr int kPodsPerNode = 20;
-
-DisruptionScene AFullCluster(int64_t nodes) {
-  cloud::InstanceTypes types;
-  for (int i = 0; i < 100; ++i) {
-    types.push_back(
-        cloud::FakeNodeClaims::AType("type-" + std::to_string(i), 4 + i, 0.1 + 0.1 * i));
-  }
-  DisruptionScene scene(std::move(types));
-  scene.AddPool("default");
-  for (int64_t n = 0; n < nodes; ++n) {
-    const std::string name = "node-" + std::to_string(n);
-    scene.AddMachine(name, "default", "type-0", model::kSpot);
-    for (int p = 0; p < kPodsPerNode; ++p) {
-      scene.AddPod("pod-" + std::to_string(n) + "-" + std::to_string(p), name, 190)
-          .metadata.labels = {{"app", "app-" + std::to_string(n % 50)}};
-    }
-  }
-  return scene;
-}
-
 void BM_NothingCanGo(benchmark::State& state) {
-  const auto world = AFullCluster(state.range(0)).World();
+  const auto world = FullScene(state.range(0)).World();
   DisruptionOptions options;
   options.spot_to_spot = true;
   for (auto _ : state) {
@@ -50,7 +29,7 @@ BENCHMARK(BM_NothingCanGo)
     ->Unit(benchmark::kMillisecond);
 
 void BM_MakeWorld(benchmark::State& state) {
-  const auto scene = AFullCluster(state.range(0));
+  const auto scene = FullScene(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(scene.World());
 }
 BENCHMARK(BM_MakeWorld)->ArgName("nodes")->Arg(1'000)->Unit(benchmark::kMillisecond);

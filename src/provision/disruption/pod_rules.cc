@@ -52,7 +52,11 @@ PodBudgets::PodBudgets(const std::vector<BudgetPtr>& budgets) {
   std::ranges::sort(by_key, {}, key_of);
   for (const BudgetPtr& budget : by_key) {
     auto selector = model::Selector::From(budget->spec.selector);
-    if (!selector.ok()) continue;  // the API server refuses such a budget
+    if (!selector.ok()) {
+      index_.Add(budget->metadata.namespace_, model::Selector::Everything());
+      entries_.push_back({.key = key_of(budget), .allows_none_now = true, .malformed = true});
+      continue;
+    }
     const auto& spec = budget->spec;
     const auto is_text = [](const auto& value, const char* text) {
       return value && value->is_string && value->text == text;
@@ -75,6 +79,7 @@ std::vector<std::string> PodBudgets::Blocking(const model::Pod& pod, TimePoint n
   if (!IsEvictable(pod, now)) return keys;  // nobody will ask them
   const Entry* last = nullptr;
   index_.ForEach(pod.metadata, [&](size_t budget) {
+    if (ever && entries_[budget].malformed) return;
     last = &entries_[budget];
     keys.push_back(last->key);
   });

@@ -46,6 +46,7 @@ class PodBudgets {
     bool allows_none_now = false;
     bool allows_none_ever = false;
     bool lets_unhealthy_go = false;
+    bool malformed = false;  // whom it protects nobody knows: everybody of its namespace, for now
   };
   std::vector<std::string> Blocking(const model::Pod& pod, TimePoint now, bool ever) const;
 

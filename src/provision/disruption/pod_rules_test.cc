@@ -104,6 +104,19 @@ TEST(PodBudgetsTest, PlanningAsksWhatABudgetCanEverAllow) {
   EXPECT_FALSE(PodBudgets({ABudget("one", 1, never)}).IsCurrentlyReschedulable(pod, kRulesNow));
 }
 
+TEST(PodBudgetsTest, OneThatNobodyUnderstandsKeepsItsNamespaceWhereItIs) {
+  const auto malformed = [](model::PodDisruptionBudget& budget) {
+    budget.spec.selector->match_expressions = {{"app", "Like", {}}};
+  };
+  const PodBudgets budgets({ABudget("odd", 1, malformed)});
+  model::Pod pod = ARunningPod();
+  pod.metadata.labels.clear();
+  EXPECT_THAT(budgets.BlockingNow(pod, kRulesNow), ElementsAre("default/odd"));
+  EXPECT_TRUE(budgets.IsCurrentlyReschedulable(pod, kRulesNow)) << "it may be mended";
+  pod.metadata.namespace_ = "other";
+  EXPECT_THAT(budgets.BlockingNow(pod, kRulesNow), IsEmpty());
+}
+
 TEST(PodRulesTest, APodThatMayNotBeDisruptedIsNotButOneThatHasEndedIs) {
   model::Pod pod = ARunningPod();
   pod.metadata.annotations[model::karpenter::kDoNotDisruptAnnotation] = "true";

@@ -13,10 +13,35 @@ namespace {
 
 namespace names = model::karpenter;
 
-constexpr size_t kRememberEnded = 50;
 constexpr Duration kPerCandidate = std::chrono::milliseconds(80);
 constexpr Duration kLeastTimeout = std::chrono::minutes(10);
 constexpr Duration kMostTimeout = std::chrono::hours(1);
+
+// The part of a command that only deletes that is about these of its claims.
+Order Kept(const Order& order, const std::vector<bool>& these) {
+  Order kept = order;
+  kept.claims.clear();
+  kept.nodes.clear();
+  kept.pods.clear();
+  kept.prices.clear();
+  kept.repairs.clear();
+  kept.pools.clear();
+  for (size_t i = 0; i < these.size(); ++i) {
+    if (!these[i]) {
+      kept.price -= order.prices[i];
+      kept.savings -= order.prices[i];
+      continue;
+    }
+    kept.claims.push_back(order.claims[i]);
+    kept.nodes.push_back(order.nodes[i]);
+    kept.pods.push_back(order.pods[i]);
+    kept.prices.push_back(order.prices[i]);
+    if (i < order.repairs.size()) kept.repairs.push_back(order.repairs[i]);
+    const std::string pool = LabelOr(order.claims[i]->metadata.labels, model::kNodePoolLabel);
+    if (std::ranges::find(kept.pools, pool) == kept.pools.end()) kept.pools.push_back(pool);
+  }
+  return kept;
+}
 
 bool HasOurTaint(const model::Node& node) {
   return std::ranges::any_of(node.spec.taints, [](const model::Taint& taint) {
@@ -25,35 +50,6 @@ bool HasOurTaint(const model::Node& node) {
 }
 
 }  // namespace
-
-report::DisruptionCommand DisruptionQueue::Described(const Order& order, std::string stage,
-                                                     TimePoint now) {
-  report::DisruptionCommand told{.reason = std::string(ReasonOf(order.method)),
-                                 .decision = std::string(ToString(order.decision)),
-                                 .pools = order.pools,
-                                 .replacements = order.types,
-                                 .price_before = order.price,
-                                 .savings = order.savings,
-                                 .stage = std::move(stage),
-                                 .since = now};
-  for (const NodePtr& node : order.nodes) told.nodes.push_back(node->metadata.name);
-  return told;
-}
-
-void DisruptionQueue::Note(const Order& order, std::string stage, std::string text, TimePoint now) {
-  report::DisruptionCommand told = Described(order, std::move(stage), now);
-  told.id = "command-" + std::to_string(next_id_++);
-  told.text = std::move(text);
-  ended_.push_front(std::move(told));
-  if (ended_.size() > kRememberEnded) ended_.pop_back();
-}
-
-std::vector<report::DisruptionCommand> DisruptionQueue::Commands() const {
-  std::vector<report::DisruptionCommand> all;
-  for (const auto& [id, active] : active_) all.push_back(active.told);
-  all.insert(all.end(), ended_.begin(), ended_.end());
-  return all;
-}
 
 Task<Status> DisruptionQueue::MarkOne(ClaimPtr claim, NodePtr node, std::string reason) {
   const Status held =
@@ -109,20 +105,14 @@ Task<Status> DisruptionQueue::Mark(Order& order) {
     marks.push_back(MarkOne(order.claims[i], order.nodes[i], reason));
   const std::vector<Status> results = co_await WhenAll(std::move(marks));
   Status failed;
-  Order kept = order;
-  kept.claims.clear();
-  kept.nodes.clear();
-  kept.pods.clear();
+  std::vector<bool> marked;
   for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].ok()) {
-      kept.claims.push_back(order.claims[i]);
-      kept.nodes.push_back(order.nodes[i]);
-      kept.pods.push_back(order.pods[i]);
-      continue;
-    }
+    marked.push_back(results[i].ok());
+    if (results[i].ok()) continue;
     failed = results[i];
     co_await Unmark(order.claims[i], order.nodes[i]->metadata.name);
   }
+  Order kept = Kept(order, marked);
   if (!failed.ok() && (!order.replacements.empty() || kept.claims.empty())) {
     co_await UnmarkAll(kept);
     co_return failed;
@@ -211,20 +201,6 @@ Task<Status> DisruptionQueue::Start(Order order) {
   co_return Status::Ok();
 }
 
-void DisruptionQueue::CountDecision(const Order& order) {
-  MetricLabels labels;
-  labels["decision"] = std::string(ToString(order.decision));
-  labels["reason"] = LowerReason(order.method);
-  labels["consolidation_type"] = std::string(TypeOf(order.method));
-  context().Count("karpenter_voluntary_disruption_decisions_total",
-                  "Number of disruption decisions performed.", labels);
-  for (const std::string& pool : order.pools) {
-    labels["nodepool"] = pool;
-    context().Count("karpenter_voluntary_disruption_decisions_by_nodepool_total",
-                    "Number of disruption decisions performed, by nodepool.", labels);
-  }
-}
-
 void DisruptionQueue::Look(TimePoint now) {
   size_t candidates = 0;
   for (const auto& [id, active] : active_) candidates += active.order.claims.size();
@@ -302,19 +278,6 @@ Task<Status> DisruptionQueue::Bound(ClaimPtr claim, TimePoint end) {
   co_return co_await parts_.store.Write(claim, std::move(after));
 }
 
-void DisruptionQueue::CountRepair(const model::NodeClaim& claim, const RepairDecision& decision) {
-  MetricLabels labels;
-  labels["condition"] = SnakeCase(decision.condition);
-  labels["nodepool"] = LabelOr(claim.metadata.labels, model::kNodePoolLabel);
-  labels["capacity_type"] = LabelOr(claim.metadata.labels, model::kCapacityTypeLabel);
-  labels["image_id"] = claim.status.image_id;
-  labels["termination_mode"] =
-      decision.grace ? TerminationMode(decision.grace)
-                     : TerminationMode(model::LastingOf(claim.spec.termination_grace_period));
-  context().Count("karpenter_nodeclaims_unhealthy_disrupted_total",
-                  "Number of unhealthy nodeclaims disrupted in total by node repair.", labels);
-}
-
 Task<void> DisruptionQueue::RollBack(std::string id, std::string why) {
   const Order order = active_.at(id).order;
   context().parts.log.Warning("a disruption is taken back", {{"command", id}, {"why", why}});
@@ -336,18 +299,6 @@ Task<void> DisruptionQueue::RollBack(std::string id, std::string why) {
   co_await UnmarkAll(order);
   for (const ClaimPtr& claim : order.claims) parts_.marks.leaving.erase(claim->status.provider_id);
   Close(id, "RolledBack", why);
-}
-
-void DisruptionQueue::Close(const std::string& id, std::string stage, std::string text) {
-  Active& active = active_.at(id);
-  for (const ClaimPtr& claim : active.order.claims)
-    parts_.marks.queued.erase(claim->status.provider_id);
-  active.told.stage = std::move(stage);
-  active.told.text = std::move(text);
-  active.told.since = context().Now();
-  ended_.push_front(std::move(active.told));
-  if (ended_.size() > kRememberEnded) ended_.pop_back();
-  active_.erase(id);
 }
 
 void DisruptionQueue::Recover(const std::vector<ClaimPtr>& claims,

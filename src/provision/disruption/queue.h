@@ -26,7 +26,8 @@ struct Order {
   std::vector<ClaimPtr> claims;  // that go
   std::vector<NodePtr> nodes;    // theirs
   std::vector<std::string> pools;
-  std::vector<size_t> pods;  // that have to move, by claim
+  std::vector<size_t> pods;    // that have to move, by claim
+  std::vector<double> prices;  // by claim
   // Of repair, by claim: the condition, and how long its pods may take; empty otherwise.
   std::vector<RepairDecision> repairs;
   std::vector<Provisioner::Wish> replacements;

@@ -25,7 +25,10 @@ Simulation::Simulation(const DisruptionWorld& world, const PodBudgets& budgets,
                        const SolverOptions& options)
     : world_(world), budgets_(budgets), solver_(world.solver, options) {
   for (size_t i = 0; i < world.machines.size(); ++i) {
-    if (!world.solver.nodes[i].marked_for_deletion) continue;
+    if (!world.solver.nodes[i].marked_for_deletion) {
+      if (world.machines[i].chosen) chosen_.push_back(i);
+      continue;
+    }
     for (const PodPtr& pod : world.machines[i].pods) {
       if (budgets.IsCurrentlyReschedulable(*pod, world.now)) leaving_.push_back(pod);
     }
@@ -34,10 +37,10 @@ Simulation::Simulation(const DisruptionWorld& world, const PodBudgets& budgets,
 
 SimulationOutcome Simulation::Without(const std::vector<const Candidate*>& candidates,
                                       For purpose) {
-  return Ask(
-      candidates,
-      {.reserved = ReservedMode::kFallback, .is_consolidation = purpose == For::kConsolidation},
-      purpose == For::kRepair);
+  SolveRequest request{.reserved = ReservedMode::kFallback,
+                       .is_consolidation = purpose == For::kConsolidation};
+  if (request.is_consolidation) request.without_nodes = chosen_;
+  return Ask(candidates, std::move(request), purpose == For::kRepair);
 }
 
 SimulationOutcome Simulation::WithoutReserved(const Candidate& candidate,

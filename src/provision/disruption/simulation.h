@@ -59,6 +59,7 @@ class Simulation {
   const PodBudgets& budgets_;
   Solver solver_;
   std::vector<PodPtr> leaving_;  // pods of machines that are leaving
+  std::vector<size_t> chosen_;   // machines that another command may take away
 };
 
 }  // namespace coppice::provision

@@ -27,6 +27,12 @@ std::vector<const Candidate*> CandidatesOf(const Order& order, const DisruptionW
   return found;
 }
 
+std::set<std::string> ProviderIdsOf(const Order& order) {
+  std::set<std::string> ids;
+  for (const ClaimPtr& claim : order.claims) ids.insert(claim->status.provider_id);
+  return ids;
+}
+
 bool WithinBudgets(const std::vector<const Candidate*>& candidates,
                    std::map<std::string, int64_t> budgets) {
   return std::ranges::all_of(candidates, [&](const Candidate* candidate) {
@@ -68,17 +74,44 @@ void Disruptor::Abandon(const Order& order, std::string_view kind, std::string w
   parts_.queue.Note(order, "Abandoned", std::move(why), context().Now());
 }
 
+void Disruptor::ValidateApart(Order order) {
+  for (const ClaimPtr& claim : order.claims) parts_.marks.chosen.insert(claim->status.provider_id);
+  if (order.method != Method::kEmptiness) ++consolidating_;
+  context().Spawn(CheckAndBegin(std::move(order)));
+}
+
+Task<void> Disruptor::CheckAndBegin(Order order) {
+  const bool consolidates = order.method != Method::kEmptiness;
+  const std::set<std::string> machines = ProviderIdsOf(order);
+  auto still = co_await Validated(std::move(order));
+  if (still && IsPausing(*still, context().Now())) {  // another command of the pool was faster
+    Abandon(*still, "pause", "its pool pauses between disruptions");
+    still.reset();
+  }
+  const bool began = still && co_await Begin(*std::move(still));
+  for (const std::string& id : machines) parts_.marks.chosen.erase(id);
+  if (consolidates) --consolidating_;
+  if (!began) co_return;
+  if (running_) {
+    again_ = true;
+    co_return;
+  }
+  next_ = context().Now();
+  context().WakeAt(next_);
+}
+
 Task<std::optional<Order>> Disruptor::Validated(Order order) {
-  validating_ = DisruptionQueue::Described(order, "Validating", context().Now());
+  const uint64_t number = next_validation_++;
+  validating_[number] = DisruptionQueue::Described(order, "Validating", context().Now());
   co_await context().parts.executor.Sleep(context().options().validation_delay);
-  validating_.reset();
+  validating_.erase(number);
   if (std::string stale = context().Stale(); !stale.empty()) {
     Abandon(order, "stale", std::move(stale));
     co_return std::nullopt;
   }
   const ViewParts view{context(), parts_.store, parts_.pools, parts_.marks};
-  const auto world =
-      std::make_shared<DisruptionWorld>(MakeView(view, context().Now(), {.disruption = true}));
+  const auto world = std::make_shared<DisruptionWorld>(
+      MakeView(view, context().Now(), {.disruption = true, .checked_again = ProviderIdsOf(order)}));
   if (!context().options().upstream_exact) parts_.provisioner.HoldBackLimits(*world);
   if (order.method == Method::kEmptiness) co_return co_await StillEmpty(std::move(order), world);
   co_return co_await StillCheaper(std::move(order), world);
@@ -94,12 +127,14 @@ Task<std::optional<Order>> Disruptor::StillEmpty(Order order,
   kept.nodes.clear();
   kept.pods.clear();
   kept.pools.clear();
+  kept.prices.clear();
   kept.price = 0;
   for (const Candidate* candidate : CandidatesOf(order, *world, answer)) {
     if (budgets[candidate->pool_name()]-- <= 0) continue;
     kept.claims.push_back(world->machines[candidate->machine].claim);
     kept.nodes.push_back(world->solver.nodes[candidate->machine].node);
     kept.pods.push_back(candidate->reschedulable.size());
+    kept.prices.push_back(candidate->price);
     kept.price += candidate->price;
     if (std::ranges::find(kept.pools, candidate->pool_name()) == kept.pools.end())
       kept.pools.push_back(candidate->pool_name());

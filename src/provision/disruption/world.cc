@@ -1,7 +1,10 @@
 #include "provision/disruption/world.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <unordered_map>
+#include <utility>
 
 #include "provision/disruption/drift.h"
 
@@ -75,67 +78,98 @@ const cloud::InstanceType* TypeNamed(const PoolView& pool, std::string_view name
 struct Joined {
   StateNode state;
   Machine machine;
-  std::string id;
+  std::string_view name;
+  std::string_view id;
 };
 
-std::vector<Joined> JoinMachines(const DisruptionObjects& objects) {
-  std::map<std::string, Joined> by_id;
-  for (const ClaimPtr& claim : objects.claims) {
-    if (claim->status.provider_id.empty()) continue;
-    Joined& joined = by_id[claim->status.provider_id];
-    joined.machine.claim = claim;
-    joined.state.claim = ClaimFactsOf(*claim, objects.ephemeral_taints);
-  }
-  for (const NodePtr& node : objects.nodes) {
-    if (!IsCompleteNode(*node)) continue;
-    const std::string& id = node->spec.provider_id;
-    by_id[id.empty() ? node->metadata.name : id].state.node = node;
-  }
-  std::map<std::string, std::vector<PodPtr>> by_node;
+// In the order of its nodes.
+std::vector<NodePodsPtr> PodsOnNodes(const DisruptionObjects& objects) {
+  if (!objects.pods_on_nodes.empty()) return objects.pods_on_nodes;
+  std::unordered_map<std::string_view, std::vector<PodPtr>> by_node;
   for (const PodPtr& pod : objects.pods) {
     if (!pod->spec.node_name.empty()) by_node[pod->spec.node_name].push_back(pod);
   }
-  std::vector<Joined> all;
-  for (auto& [id, joined] : by_id) {
-    joined.id = id;
-    if (joined.state.node != nullptr) {
-      const auto pods = by_node.find(joined.state.node->metadata.name);
-      if (pods != by_node.end()) joined.machine.pods = std::move(pods->second);
-    }
-    std::ranges::sort(joined.machine.pods, {}, [](const PodPtr& pod) {
-      return pod->metadata.namespace_ + "/" + pod->metadata.name;
-    });
-    for (const PodPtr& pod : joined.machine.pods) {
-      if (!IsTerminal(*pod)) joined.state.pods.push_back(pod);
-    }
+  std::vector<NodePodsPtr> all;
+  for (const NodePtr& node : objects.nodes)
+    all.push_back(NodePodsOf(std::move(by_node[node->metadata.name])));
+  return all;
+}
+
+std::vector<PodPtr> LivePodsOfDaemonSets(const DisruptionObjects& objects) {
+  if (objects.pods_on_nodes.empty()) return objects.pods;
+  std::vector<PodPtr> pods = objects.pods;
+  if (objects.daemon_sets.empty()) return pods;
+  for (const NodePodsPtr& on_node : objects.pods_on_nodes)
+    pods.insert(pods.end(), on_node->daemons.begin(), on_node->daemons.end());
+  return pods;
+}
+
+std::vector<Joined> JoinMachines(const DisruptionObjects& objects) {
+  std::unordered_map<std::string_view, Joined> by_id;
+  by_id.reserve(std::max(objects.claims.size(), objects.nodes.size()));
+  for (size_t i = 0; i < objects.claims.size(); ++i) {
+    const ClaimPtr& claim = objects.claims[i];
+    if (claim->status.provider_id.empty()) continue;
+    Joined& joined = by_id[claim->status.provider_id];
+    joined.machine.claim = claim;
+    joined.state.claim =
+        objects.facts.empty() ? ClaimFactsOf(*claim, objects.ephemeral_taints) : objects.facts[i];
+  }
+  const std::vector<NodePodsPtr> on_nodes = PodsOnNodes(objects);
+  for (size_t i = 0; i < objects.nodes.size(); ++i) {
+    const NodePtr& node = objects.nodes[i];
+    if (!IsCompleteNode(*node)) continue;
+    const std::string& id = node->spec.provider_id;
+    Joined& joined = by_id[id.empty() ? node->metadata.name : id];
+    joined.state.node = node;
+    joined.machine.known = on_nodes[i];
+    joined.machine.pods = on_nodes[i]->all;
+    joined.state.pods = on_nodes[i]->running;
+  }
+  std::vector<Joined*> sorted;
+  sorted.reserve(by_id.size());
+  for (auto& [key, joined] : by_id) {
+    const std::string id(key);
     joined.machine.nominated = objects.nominated.contains(id);
     joined.machine.queued = objects.queued.contains(id);
+    joined.machine.chosen = objects.chosen.contains(id);
     if (const auto held = objects.held.find(id); held != objects.held.end())
       joined.machine.held_by = held->second;
     joined.state.marked_for_deletion =
         objects.marked_for_deletion.contains(id) || IsLeavingMachine(joined.state, joined.machine);
-    all.push_back(std::move(joined));
+    joined.name = joined.state.name();
+    joined.id = key;
+    sorted.push_back(&joined);
   }
-  std::ranges::sort(all, {}, [](const Joined& joined) { return joined.state.name(); });
+  std::ranges::sort(sorted, {},
+                    [](const Joined* joined) { return std::pair(joined->name, joined->id); });
+  std::vector<Joined> all;
+  all.reserve(sorted.size());
+  for (Joined* joined : sorted) all.push_back(std::move(*joined));
   return all;
 }
 
 void CountClaims(const DisruptionObjects& objects, DisruptionWorld& world) {
+  // Many stand in the same place.
+  std::map<std::array<std::string_view, 4>, double> prices;
   for (const ClaimPtr& claim : objects.claims) {
     const auto& labels = claim->metadata.labels;
-    const std::string pool = WorldLabel(labels, model::kNodePoolLabel);
-    if (pool.empty()) continue;
+    const std::string* pool = labels.Find(model::kNodePoolLabel);
+    if (pool == nullptr || pool->empty()) continue;
     const bool leaves = claim->metadata.deletion_timestamp ||
                         model::IsTrue(claim->status.conditions, names::kInstanceTerminating) ||
                         objects.marked_for_deletion.contains(claim->status.provider_id);
-    DisruptionWorld::PoolCounts& counts = world.counts[pool];
+    DisruptionWorld::PoolCounts& counts = world.counts[*pool];
     ++(leaves ? counts.deleting : counts.active);
-    const PoolView* view = world.FindPool(pool);
-    const bool has_place = labels.contains(model::kInstanceTypeLabel) &&
-                           labels.contains(model::kCapacityTypeLabel) &&
-                           labels.contains(model::kZoneLabel);
-    if (view == nullptr || !has_place) continue;
-    counts.cost += PriceOf(labels, TypeNamed(*view, WorldLabel(labels, model::kInstanceTypeLabel)));
+    const PoolView* view = world.FindPool(*pool);
+    const std::string* type = labels.Find(model::kInstanceTypeLabel);
+    const std::string* way = labels.Find(model::kCapacityTypeLabel);
+    const std::string* zone = labels.Find(model::kZoneLabel);
+    if (view == nullptr || type == nullptr || way == nullptr || zone == nullptr) continue;
+    const std::array<std::string_view, 4> place{*pool, *type, *way, *zone};
+    const auto [price, is_new] = prices.try_emplace(place, 0.0);
+    if (is_new) price->second = PriceOf(labels, TypeNamed(*view, *type));
+    counts.cost += price->second;
   }
 }
 
@@ -170,7 +204,10 @@ DisruptionWorld MakeWorld(DisruptionObjects objects, const model::LabelRules& la
   world.budgets = std::move(objects.budgets);
   world.pools = std::move(objects.pools);
   std::ranges::sort(world.pools, {}, [](const PoolView& view) { return view.pool->metadata.name; });
-  for (Joined& joined : JoinMachines(objects)) {
+  std::vector<Joined> joined_machines = JoinMachines(objects);
+  world.solver.nodes.reserve(joined_machines.size());
+  world.machines.reserve(joined_machines.size());
+  for (Joined& joined : joined_machines) {
     if (joined.machine.claim != nullptr) {
       const std::string name = WorldLabel(joined.state.labels(), model::kNodePoolLabel);
       const auto waits = objects.waiting_pools.find(name);
@@ -186,9 +223,9 @@ DisruptionWorld MakeWorld(DisruptionObjects objects, const model::LabelRules& la
     if (IsOpenPool(*view.pool)) world.solver.pools.push_back(SolverPool(view));
   }
   CountClaims(objects, world);
-  world.solver.node_objects = objects.nodes;
+  world.solver.node_objects = std::move(objects.nodes);
   world.solver.namespaces = std::move(objects.namespaces);
-  world.solver.daemon_pods = DaemonPods(objects.daemon_sets, objects.pods);
+  world.solver.daemon_pods = DaemonPods(objects.daemon_sets, LivePodsOfDaemonSets(objects));
   world.solver.storage = std::move(objects.storage);
   const StorageIndex storage(world.solver.storage);
   for (const PodPtr& pod : objects.pods) {

@@ -17,6 +17,7 @@
 #include "model/node_claim.h"
 #include "model/node_pool.h"
 #include "model/policy.h"
+#include "provision/node_pods.h"
 #include "provision/pod_selection.h"
 #include "provision/solver.h"
 
@@ -32,10 +33,13 @@ struct PoolView {
 };
 
 struct Machine {
-  ClaimPtr claim;            // null: not ours
-  std::vector<PodPtr> pods;  // all that are bound to its node, by namespace and name
-  bool nominated = false;    // a pod that waits is expected on it
-  bool queued = false;       // somebody is already taking it away
+  ClaimPtr claim;          // null: not ours
+  NodePodsPtr known;       // of its node; null: it has none
+  PodList pods;            // all that are bound to its node, by namespace and name
+  bool nominated = false;  // a pod that waits is expected on it
+  bool queued = false;     // somebody is already taking it away
+  // A command has chosen it, and may still be looked at once more: it uses its pool's budget.
+  bool chosen = false;
   bool holds_buffer = false;
   std::string held_by = {};    // another engine, which is taking it away
   std::string waits_for = {};  // why its pool's machines stay for now
@@ -45,8 +49,12 @@ struct Machine {
 struct DisruptionObjects {
   std::vector<PoolView> pools;
   std::vector<ClaimPtr> claims;
+  // What the solver reads of them, in that order; empty: not made yet.
+  std::vector<std::shared_ptr<const ClaimFacts>> facts = {};
   std::vector<NodePtr> nodes;
+  // All pods; or, if those on `nodes` are known already, in that order, then those without a node.
   std::vector<PodPtr> pods;
+  std::vector<NodePodsPtr> pods_on_nodes = {};
   std::vector<std::shared_ptr<const model::DaemonSet>> daemon_sets;
   std::vector<std::shared_ptr<const model::Namespace>> namespaces;
   std::vector<std::shared_ptr<const model::PodDisruptionBudget>> budgets;
@@ -55,6 +63,7 @@ struct DisruptionObjects {
   std::set<std::string> marked_for_deletion;
   std::set<std::string> nominated;
   std::set<std::string> queued;
+  std::set<std::string> chosen = {};
   std::map<std::string, std::string> held;  // by another engine
   std::shared_ptr<const EphemeralTaints> ephemeral_taints = nullptr;
   // By pool: why its machines stay for now.

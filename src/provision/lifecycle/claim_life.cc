@@ -35,9 +35,8 @@ std::string StatusOf(const model::NodeClaim& claim, std::string_view type) {
 
 void ClaimLife::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
                      TimePoint now) {
-  std::set<std::string_view> there;
+  CompareRules();
   for (const ClaimPtr& claim : claims) {
-    there.insert(claim->metadata.uid);
     Memory& memory = memory_[claim->metadata.uid];
     if (memory.busy) continue;
     if (now < memory.retry_at) {
@@ -48,6 +47,10 @@ void ClaimLife::Look(const std::vector<ClaimPtr>& claims, const Context::NodeInd
     static const std::vector<NodePtr> kNone;
     const auto& of_claim =
         found == nodes.end() || claim->status.provider_id.empty() ? kNone : found->second;
+    if (IsQuiet(claim, of_claim, memory, now)) {
+      context().WakeAt(memory.quiet.until);
+      continue;
+    }
     if (claim->metadata.unreadable) {
       context().Tell(Context::Of(*claim), "Warning", "Unreadable",
                      "the node claim cannot be read, so that nothing is done with it or its "
@@ -63,9 +66,31 @@ void ClaimLife::Look(const std::vector<ClaimPtr>& claims, const Context::NodeInd
       LookAtLiving(claim, of_claim, memory, now);
     }
   }
+  if (memory_.size() <= claims.size()) return;  // nobody has gone
+  std::set<std::string_view> there;
+  for (const ClaimPtr& claim : claims) there.insert(claim->metadata.uid);
   std::erase_if(memory_, [&](const auto& entry) {
     return !entry.second.busy && !there.contains(entry.first);
   });
+}
+
+bool ClaimLife::IsQuiet(const ClaimPtr& claim, const std::vector<NodePtr>& nodes,
+                        const Memory& memory, TimePoint now) const {
+  const Memory::Quiet& quiet = memory.quiet;
+  return now < quiet.until && quiet.claim == claim && quiet.rules == rules_ && nodes.size() == 1 &&
+         nodes.front() == quiet.node &&
+         quiet.pod_event == parts_.pod_events.LastOn(claim->status.provider_id);
+}
+
+void ClaimLife::CompareRules() {
+  std::string text;
+  for (const NodePoolPtr& pool : parts_.pools.pools())
+    text += pool->metadata.name + "/" + std::to_string(pool->metadata.generation) + "/";
+  for (const auto& [name, facts] : context().classes)
+    text += name + "/" + std::to_string(facts.generation) + "/";
+  if (text == rules_text_) return;
+  rules_text_ = std::move(text);
+  ++rules_;
 }
 
 void ClaimLife::LookAt(const ClaimPtr& claim, TimePoint now) {

@@ -18,6 +18,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "provision/claim_store.h"
@@ -55,10 +56,6 @@ class ClaimLife {
     return DisruptFor(std::move(claim), Disruption{.reason = std::move(reason)});
   }
 
-  static bool IsLaunched(const model::NodeClaim& claim) {
-    return model::IsTrue(claim.status.conditions, model::karpenter::kLaunched);
-  }
-
  private:
   struct Memory {
     bool busy = false;
@@ -70,7 +67,19 @@ class ClaimLife {
     TimePoint tend_at = TimePoint::min();
     TimePoint types_checked = TimePoint::min();
     TimePoint consistency_at = TimePoint::min();
+    // Nothing is due before then, unless one of these is another one by then.
+    struct Quiet {
+      TimePoint until = TimePoint::min();
+      ClaimPtr claim;
+      NodePtr node;
+      std::optional<TimePoint> pod_event;
+      uint64_t rules = 0;
+    };
+    Quiet quiet;
   };
+  bool IsQuiet(const ClaimPtr& claim, const std::vector<NodePtr>& nodes, const Memory& memory,
+               TimePoint now) const;
+  void CompareRules();
 
   void LookAtLiving(const ClaimPtr& claim, const std::vector<NodePtr>& nodes, Memory& memory,
                     TimePoint now);
@@ -106,7 +115,9 @@ class ClaimLife {
   Context& context() const { return parts_.context; }
 
   const Parts parts_;
-  std::map<std::string, Memory> memory_;  // by uid
+  std::unordered_map<std::string, Memory> memory_;  // by uid
+  std::string rules_text_;  // what of pools and classes claims are tended by
+  uint64_t rules_ = 0;      // changes with it
 };
 
 // What a claim that is Registered still lacks to be Initialized: a reason and a sentence.

@@ -34,6 +34,8 @@ Task<Status> ClaimLife::LaunchFailed(ClaimPtr claim, Status why) {
     if (trouble.disruption == "insufficient_capacity") {
       context().Tell(Context::Of(*claim), "Warning", "InsufficientCapacityError",
                      "NodeClaim " + claim->metadata.name + " event: " + trouble.message);
+      parts_.pools.LaunchSoldOut(LabelOr(claim->metadata.labels, model::kNodePoolLabel),
+                                 context().Now());
     }
     context().parts.log.Warning(
         "a node claim cannot be launched and is given up",
@@ -65,6 +67,7 @@ Task<Status> ClaimLife::Launched(ClaimPtr claim, model::NodeClaim created) {
   SettleClaimConditions(after, context().Now());
   const Status written = co_await parts_.store.Write(now, std::move(after));
   if (!written.ok()) co_return written;
+  parts_.pools.LaunchedOne(LabelOr(claim->metadata.labels, model::kNodePoolLabel));
   context().parts.log.Info(
       "node claim launched",
       {{"nodeclaim", claim->metadata.name},

@@ -69,9 +69,16 @@ std::vector<PodPtr> FirstTier(const std::vector<PodPtr>& pods) {
 
 void NodeEnd::Look(const std::vector<ClaimPtr>& claims, TimePoint now) {
   if (context().pretends()) return;
+  const bool any = [&] {
+    bool found = false;
+    context().world().ForEachNode([&](const NodePtr& node) {
+      found = found || (node->metadata.deletion_timestamp && IsOurs(*node));
+    });
+    return found;
+  }();
   std::map<std::string_view, ClaimPtr> by_id;
   for (const ClaimPtr& claim : claims) {
-    if (!claim->status.provider_id.empty()) by_id[claim->status.provider_id] = claim;
+    if (any && !claim->status.provider_id.empty()) by_id[claim->status.provider_id] = claim;
   }
   std::set<std::string_view> there;
   std::vector<std::pair<NodePtr, ClaimPtr>> due;

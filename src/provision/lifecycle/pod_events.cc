@@ -28,6 +28,10 @@ void PodEvents::Look(const Context::NodeIndexById& nodes, TimePoint now) {
     const auto [it, is_new] = seen_.try_emplace(id);
     Seen& seen = it->second;
     seen.there = true;
+    const uint64_t version = context_.world().pods_version(node.metadata.name);
+    if (!is_new && seen.node == node.metadata.name && seen.version == version) continue;
+    seen.node = node.metadata.name;
+    seen.version = version;
     std::map<std::string, uint8_t> pods;
     bool happened = false;
     for (const auto* entry : context_.world().BoundTo(node.metadata.name)) {
@@ -44,7 +48,7 @@ void PodEvents::Look(const Context::NodeIndexById& nodes, TimePoint now) {
   std::erase_if(seen_, [](const auto& entry) { return !entry.second.there; });
 }
 
-std::optional<TimePoint> PodEvents::LastOn(std::string_view provider_id) const {
+std::optional<TimePoint> PodEvents::LastOn(const std::string& provider_id) const {
   const auto it = seen_.find(provider_id);
   return it == seen_.end() ? std::nullopt : it->second.last;
 }

@@ -1,7 +1,7 @@
 // PodEvents: when something last happened to the pods of a machine: one was bound, ended, or began
 // to end. That is what consolidateAfter waits for.
 //
-// Found by comparing what is on each node with what was there before. The first look after a start
+// Found by comparing what is on each node with what was there before, if anything there has changed. The first look after a start
 // is no event: a restart must not keep every node for another consolidateAfter. (The peer's does.)
 // That an object is deleted is no event either.
 //
@@ -13,7 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <unordered_map>
 
 #include "provision/context.h"
 
@@ -27,7 +27,7 @@ class PodEvents {
   void Look(const Context::NodeIndexById& nodes, TimePoint now);
 
   // When something happened on the machine of this id, as far as this process has seen.
-  std::optional<TimePoint> LastOn(std::string_view provider_id) const;
+  std::optional<TimePoint> LastOn(const std::string& provider_id) const;
 
   static constexpr Duration kOnceIn = std::chrono::seconds(10);  // below the 15 s of validation
 
@@ -36,9 +36,11 @@ class PodEvents {
     std::map<std::string, uint8_t> pods;  // by uid: ended, ending
     std::optional<TimePoint> last;
     bool there = true;
+    std::string node;
+    uint64_t version = 0;  // of the pods on it
   };
   Context& context_;
-  std::map<std::string, Seen, std::less<>> seen_;  // by provider id
+  std::unordered_map<std::string, Seen> seen_;  // by provider id
   TimePoint looked_ = TimePoint::min();
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -38,6 +39,20 @@ std::optional<Sick> SicknessOf(const model::Node& node,
   return first;
 }
 
+struct Counts {
+  int64_t all = 0;
+  int64_t sick = 0;
+};
+
+Counts CountAll(const cluster::World& world, const std::vector<cloud::RepairPolicy>& policies) {
+  Counts counts;
+  world.ForEachNode([&](const NodePtr& node) {
+    ++counts.all;
+    if (!node->metadata.unreadable && SicknessOf(*node, policies)) ++counts.sick;
+  });
+  return counts;
+}
+
 }  // namespace
 
 void Repair::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexById& nodes,
@@ -46,10 +61,6 @@ void Repair::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexB
   if (!context.options().gates.node_repair || !context.options().legacy_node_repair) return;
   const auto policies = context.parts.claims.RepairPolicies();
   if (policies.empty()) return;
-  struct Counts {
-    int64_t all = 0;
-    int64_t sick = 0;
-  };
   std::map<std::string, Counts> pools;
   struct Found {
     ClaimPtr claim;
@@ -73,12 +84,18 @@ void Repair::Look(const std::vector<ClaimPtr>& claims, const Context::NodeIndexB
       due.push_back({claim, node->second.front(), *sick});
     }
   }
+  // Who belongs to no pool is judged by all nodes of the cluster.
+  const bool of_none = std::ranges::any_of(due, [](const Found& found) {
+    return LabelOr(found.claim->metadata.labels, model::kNodePoolLabel).empty();
+  });
+  if (of_none) pools[""] = CountAll(context.world(), policies);
   for (Found& found : due) {
     const std::string pool = LabelOr(found.claim->metadata.labels, model::kNodePoolLabel);
     const Counts& counts = pools[pool];
     if (counts.sick > (counts.all + 4) / 5) {  // a fifth, rounded up
+      const std::string whose = pool.empty() ? "of the cluster" : "of nodepool \"" + pool + "\"";
       context.Tell(Context::Of(*found.node), "Warning", "NodeRepairBlocked",
-                   fmt::format("more than 20% of the nodes of nodepool \"{}\" are unhealthy", pool),
+                   fmt::format("more than 20% of the nodes {} are unhealthy", whose),
                    kBlockedAgain);
       context.WakeAt(Later(now, kBlockedPoll));
       continue;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "provision/conditions.h"
 #include "provision/disruption/drift.h"
 #include "provision/lifecycle/claim_life.h"
@@ -76,24 +78,27 @@ void ClaimLife::CheckConsistency(const model::Node& node, model::NodeClaim& clai
 }
 
 void ClaimLife::Tend(const ClaimPtr& claim, const NodePtr& node, Memory& memory, TimePoint now) {
-  model::NodeClaim after = *claim;
   // Pods that came, ended or are ending.
-  if (const auto last = parts_.pod_events.LastOn(claim->status.provider_id)) {
-    const auto& known = claim->status.last_pod_event_time;
-    if (!known || *last >= Later(known->at, PodEvents::kOnceIn))
-      after.status.last_pod_event_time = model::Time{*last};
-  }
+  const auto last = parts_.pod_events.LastOn(claim->status.provider_id);
+  const auto& known = claim->status.last_pod_event_time;
+  const bool event = last && (!known || *last >= Later(known->at, PodEvents::kOnceIn));
   const std::string pool_name = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
   const NodePoolPtr pool = parts_.pools.Find(pool_name);
   const auto facts = context().ClassOf(*claim->spec.node_class_ref);
   const std::string read = claim->metadata.resource_version + "/" +
                            (pool == nullptr ? "" : std::to_string(pool->metadata.generation)) +
                            "/" + (facts ? std::to_string(facts->generation) : "");
-  const bool event = after.status.last_pod_event_time != claim->status.last_pod_event_time;
   if (!event && read == memory.tended && now < memory.tend_at) {
+    memory.quiet = {
+        .until = memory.tend_at, .claim = claim, .node = node, .pod_event = last, .rules = rules_};
+    const auto lasts = model::LastingOf(claim->spec.expire_after);
+    if (const auto& created = claim->metadata.creation_timestamp; created && lasts)
+      memory.quiet.until = std::min(memory.quiet.until, Later(created->at, *lasts));
     context().WakeAt(memory.tend_at);
     return;
   }
+  model::NodeClaim after = *claim;
+  if (event) after.status.last_pod_event_time = model::Time{*last};
   memory.tended = read;
   memory.tend_at = Later(now, kTendEvery);
   // Against half a pool everything has drifted.

@@ -1,5 +1,5 @@
 // The frame around the pages: which one is shown, the bar, light and dark, signing in.
-import { ask, byId, h, Problem, say, setText, tips, when } from './dom.js';
+import { ask, byId, h, placeOf, Problem, say, setText, tips, when } from './dom.js';
 import { Store } from './store.js';
 import { nowPage } from './now.js';
 import { whyPage } from './why.js';
@@ -12,10 +12,8 @@ const titles = { now: 'Now', why: 'Why', 'what-if': 'What if', health: 'Health' 
 let leave = null;
 
 function route() {
-  const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
-  const parts = path.split('/');
-  const name = pages[parts[0]] ? parts[0] : 'now';
-  const rest = parts.slice(1).map(decodeURIComponent);
+  const { page, rest, query } = placeOf(location.hash);
+  const name = Object.hasOwn(pages, page) ? page : 'now';
   if (leave) leave();
   for (const link of document.querySelectorAll('nav a')) {
     if (link.getAttribute('href') === '#/' + name) link.setAttribute('aria-current', 'page');
@@ -25,7 +23,7 @@ function route() {
   main.replaceChildren();
   byId('tip').hidden = true;
   document.title = titles[name] + ' \u00b7 Coppice';
-  leave = pages[name](main, store, rest, new URLSearchParams(query || '')) || null;
+  leave = pages[name](main, store, rest, query) || null;
 }
 
 function wearTheme() {
@@ -93,6 +91,15 @@ byId('pause').addEventListener('click', () => steer({ paused: !store.control.pau
 byId('speed').addEventListener('change', (event) => steer({ speed: Number(event.target.value) }));
 store.addEventListener('control', showControl);
 store.addEventListener('control', showBanner);
+// Long enough that whoever goes through tabs does not make each of them start anew.
+const hiddenFor = 10_000;
+let hidden = 0;
+function restIfHidden() {
+  clearTimeout(hidden);
+  if (document.hidden) hidden = setTimeout(() => store.rest(), hiddenFor);
+  else store.wake();
+}
+document.addEventListener('visibilitychange', restIfHidden);
 // Who leads may change, and nobody is told.
 setInterval(async () => {
   if (store.control.mode !== 'cluster' || store.control.leads === undefined || document.hidden) return;
@@ -112,6 +119,7 @@ async function begin() {
     setTimeout(begin, 2000);
     return;
   }
+  restIfHidden(); // it may have been opened behind another
   addEventListener('hashchange', route);
   route();
 }

@@ -23,6 +23,14 @@ export function s(tag, props, ...children) {
   return node;
 }
 
+// "#/why/pod/shop%2Fweb?x=1" taken apart. Who types it may have no idea of percent signs: what cannot be decoded is meant as it stands.
+const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+export function placeOf(hash) {
+  const [path, query] = hash.replace(/^#\/?/, '').split('?');
+  const [page, ...rest] = path.split('/');
+  return { page, rest: rest.map(decoded), query: new URLSearchParams(query || '') };
+}
+
 export const byId = (id) => document.getElementById(id);
 // Only what differs is touched: a page that is told four times a second must not lay itself out as often.
 export function setText(node, text) { if (node.textContent !== text) node.textContent = text; }

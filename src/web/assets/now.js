@@ -149,12 +149,19 @@ class Rows {
   }
 }
 
-class Waiting {
+const mostShapes = 60;
+export class Waiting {
   items = new Map();
-  constructor(place, store) { this.place = place; this.store = store; }
+  more = h('li', { class: 'nothing', hidden: true });
+  constructor(place, store) { this.place = place; this.store = store; place.append(this.more); }
   show(pending) {
-    const names = Object.keys(pending).sort((a, b) => pending[b].count - pending[a].count || a.localeCompare(b)).slice(0, 60);
-    for (const [name, item] of [...this.items]) if (!pending[name]) { item.root.remove(); this.items.delete(name); }
+    const all = Object.keys(pending).sort((a, b) => pending[b].count - pending[a].count || a.localeCompare(b));
+    const names = all.slice(0, mostShapes);
+    const shown = new Set(names);
+    for (const [name, item] of [...this.items]) if (!shown.has(name)) { item.root.remove(); this.items.delete(name); }
+    const others = all.slice(mostShapes);
+    this.more.hidden = others.length === 0;
+    setText(this.more, others.length ? `and ${others.length} more, ${plural(others.reduce((n, name) => n + pending[name].count, 0), 'pod')} in all` : '');
     for (const name of names) {
       const shape = pending[name];
       let item = this.items.get(name);
@@ -275,11 +282,13 @@ export function nowPage(main, store) {
     feed.prepend(decisionItem(event.detail));
     while (feed.childElementCount > 100) feed.lastElementChild.remove();
   };
+  let feeds = 0;
   async function loadFeed() {
     const at = store.past ? store.past.at : 0;
+    const turn = ++feeds;
     try {
       const list = (await ask('decisions?limit=100' + (at ? '&until=' + at : ''))).decisions;
-      feed.replaceChildren(...list.map(decisionItem));
+      if (turn === feeds) feed.replaceChildren(...list.map(decisionItem));
     } catch { /* the next one comes with the stream */ }
   }
   store.addEventListener('whole', whole);

@@ -16,6 +16,8 @@ const shapes = {
 export class Timeline {
   hours = Number(sessionStorage.getItem('coppice-hours')) || 6;
   data = null;
+  asked = 0;
+  answered = 0;
   width = 800;
   constructor(store) {
     this.store = store;
@@ -24,14 +26,14 @@ export class Timeline {
     this.range = h('input', { type: 'range', min: 0, max: 1000, value: 1000, step: 1, 'aria-label': 'Go back in time' });
     this.ranges = [1, 6, 24].map((n) => h('button', { type: 'button', 'aria-pressed': n === this.hours, onclick: () => this.choose(n) }, n + ' h'));
     this.pastText = h('span', {});
-    this.pastBox = h('div', { class: 'past', hidden: true }, this.pastText, h('button', { type: 'button', class: 'quiet', onclick: () => this.store.goLive() }, 'Back to now'));
+    this.pastBox = h('div', { class: 'past', hidden: true }, this.pastText, h('button', { type: 'button', class: 'quiet', onclick: () => this.goLive() }, 'Back to now'));
     this.root = h('section', { class: 'card timeline', 'aria-labelledby': 'timeline-title' },
       h('header', {}, h('h2', { id: 'timeline-title' }, 'The last hours'), h('div', { class: 'end' }, h('div', { class: 'seg', role: 'group', 'aria-label': 'How far back' }, this.ranges))),
       this.chart, this.range, this.pastBox);
     this.range.addEventListener('input', () => this.slide());
     this.chart.addEventListener('pointermove', (event) => this.point(event));
     this.chart.addEventListener('pointerleave', () => this.hair(null));
-    this.chart.addEventListener('click', (event) => this.go(this.timeAt(event)));
+    this.chart.addEventListener('click', (event) => { clearTimeout(this.later); this.go(this.timeAt(event)); });
     this.resize = new ResizeObserver(() => { this.width = this.chart.clientWidth || this.width; this.draw(); });
     this.resize.observe(this.chart);
     this.whole = () => this.showPast();
@@ -54,8 +56,14 @@ export class Timeline {
   async load() {
     const to = this.store.live.at;
     if (!to) return;
+    const { hours } = this;
+    const turn = ++this.asked;
     try {
-      this.data = await ask(`timeline?points=400&from=${to - this.hours * 3600}&to=${to}`);
+      const data = await ask(`timeline?points=400&from=${to - hours * 3600}&to=${to}`);
+      // Not what is older than what is shown, nor of other hours than are chosen by now.
+      if (turn < this.answered || hours !== this.hours) return;
+      this.answered = turn;
+      this.data = data;
       this.draw();
     } catch { /* shown by the light in the bar */ }
   }
@@ -71,13 +79,17 @@ export class Timeline {
     if (!this.data) return;
     clearTimeout(this.later);
     const value = Number(this.range.value);
-    if (value >= 1000) { this.store.goLive(); return; }
+    if (value >= 1000) { this.goLive(); return; }
     const at = this.from + (value / 1000) * (this.data.to - this.from);
     this.later = setTimeout(() => this.go(at), 60);
   }
   async go(at) {
     if (!at) return;
-    try { await this.store.goTo(at); say('Showing ' + when(this.store.past.at)); } catch (problem) { say(problem.message); }
+    try { if (await this.store.goTo(at)) say('Showing ' + when(this.store.past.at)); } catch (problem) { say(problem.message); }
+  }
+  goLive() {
+    clearTimeout(this.later);
+    this.store.goLive();
   }
   showPast() {
     const past = this.store.past;

@@ -14,6 +14,8 @@ function shortfall(lack) {
     h('span', { class: 'tiny soft' }, `${lack.resource}: asks for ${amount(lack.resource, lack.asked)}, ${amount(lack.resource, lack.free)} free of ${amount(lack.resource, lack.capacity)}`));
 }
 
+const changeOf = (no) => (no.wouldTakeIf || 'no change that is known of helps').replace(/^(group|pool) \S+ would take it if /, '');
+
 const podVerdicts = {
   bought: 'A node was ordered for it and is on its way.', awaits: 'Another group than the one chosen last would take it; it is next in line.', unhelped: 'No group or pool would take it.',
   unserved: 'A group would take it, but its limits leave it no node.', fits: 'It fits a node that is there or on its way; nothing has to be bought.', gang: 'It waits for its gang, which starts as a whole.',
@@ -26,7 +28,7 @@ async function pod(place, store, namespace, name) {
   if (why.groups) {
     place.append(h('div', { class: 'card' }, h('header', {}, h('h2', {}, 'What every group had against it')), table(['Group', 'The check that said no', 'By how much', 'Would take it if'],
       why.groups.map((group) => h('tr', {}, h('td', {}, h('a', { href: href('why', 'group', group.group) }, group.group)), h('td', {}, group.text), h('td', {}, (group.shortfalls || []).map(shortfall)),
-        h('td', {}, (group.wouldTakeIf || 'no change that is known of helps').replace(/^group \S+ would take it if /, '')))), 'What every group had against it')));
+        h('td', {}, changeOf(group)))), 'What every group had against it')));
   }
   if (why.scaleUp) place.append(scaleUp(why.scaleUp));
   if (why.machine) place.append(machines([why.machine]));
@@ -124,7 +126,7 @@ async function decision(place, store, id) {
   if (detail.evicted) place.append(h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'Who had to make room')), table(['Pod', 'Why'], detail.evicted.map((one) => h('tr', {}, h('td', {}, one.pod), h('td', {}, one.why))), 'Who had to make room')));
   if (detail.pools) {
     if (detail.nearest) place.append(h('div', { class: 'flip' }, h('h2', {}, 'The one change that would flip it'), h('p', {}, upper(detail.nearest) + '.')));
-    place.append(h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'What every pool had against them')), table(['Pool', 'Why not', 'Would take them if'], detail.pools.map((no) => h('tr', {}, h('td', {}, h('a', { href: href('why', 'pool', no.group) }, no.group)), h('td', {}, no.text), h('td', {}, no.wouldTakeIf || 'no change that is known of helps'))), 'What every pool had against them')));
+    place.append(h('section', { class: 'card' }, h('header', {}, h('h2', {}, 'What every pool had against them')), table(['Pool', 'Why not', 'By how much', 'Would take them if'], detail.pools.map((no) => h('tr', {}, h('td', {}, h('a', { href: href('why', 'pool', no.group) }, no.group)), h('td', {}, no.text), h('td', {}, (no.shortfalls || []).map(shortfall)), h('td', {}, changeOf(no)))), 'What every pool had against them')));
   }
   if (detail.options) place.append(scaleUp(detail));
   if (detail.machines) place.append(machines(detail.machines));
