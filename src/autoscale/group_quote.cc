@@ -266,9 +266,12 @@ Task<void> GroupQuote::LearnPrices() {
   }
   const Deadline deadline = Deadline::In(parts_.shared.executor.clock(), kLearnPricesWithin);
   cloud::NodeGroups& groups = parts_.shared.groups;
+  // It has a name, for GCC 12 destroys a temporary with captures in an awaited expression twice.
+  const std::function<void()> learn = [questions, deadline, &groups] {
+    groups.LearnPrices(*questions, deadline);
+  };
   // What could not be learned has no price; the offer says so.
-  const Status learned = co_await parts_.shared.cloud.Elsewhere(
-      [questions, deadline, &groups] { groups.LearnPrices(*questions, deadline); });
+  const Status learned = co_await parts_.shared.cloud.Elsewhere(learn);
   (void)learned;
 }
 

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <iterator>
 #include <set>
+#include <sstream>
 
 namespace coppice::test {
 namespace {
@@ -13,8 +14,24 @@ using std::chrono::seconds;
 
 constexpr char kCrds[] = COPPICE_SOURCE "/deploy/crds/";
 
-// The chart's own rules for node pools, for the component user. They stand in its template without
-// anything to fill in.
+// Of a template's text what stands there whatever the values are.
+std::string Unconditional(const std::string& text) {
+  std::istringstream lines(text);
+  std::string kept;
+  int conditions = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("{{- if ") != std::string::npos) {
+      ++conditions;
+    } else if (line.find("{{- end }}") != std::string::npos) {
+      --conditions;
+    } else if (conditions == 0) {
+      kept += line + "\n";
+    }
+  }
+  return kept;
+}
+
+// The chart's own rules for node pools, for the component user, as its values are by default.
 std::string Rights() {
   std::ifstream file(COPPICE_SOURCE "/deploy/helm/coppice/templates/node-pools.yaml");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -23,8 +40,8 @@ std::string Rights() {
   EXPECT_NE(from, std::string::npos);
   return "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n"
          "metadata: {name: coppice-node-pools}" +
-         text.substr(from, to - from) +
-         "\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\n"
+         Unconditional(text.substr(from, to - from)) +
+         "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\n"
          "metadata: {name: coppice-node-pools}\n"
          "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "
          "coppice-node-pools}\n"
