@@ -159,6 +159,7 @@ TEST_F(ClusterLifeTest, AtRestOnManyNodes) {
 
 // A create is answered after six seconds: the orders do not wait for each other.
 TEST_F(ClusterLifeTest, TwentyEightPodsOnASlowCloud) {
+  AddControlPlaneNode();
   cloud_->emulator().SetFaults({.create_latency = seconds(6)});
   StartAndSync("a", {"--scan-interval=10s"});
   const TimePoint start = clock_.Now();
