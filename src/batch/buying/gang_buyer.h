@@ -79,6 +79,7 @@ class GangBuyer final : public WaitingJobs {
   coppice::Task<void> Recover();
   coppice::Task<void> Settle(TimePoint now);
   coppice::Task<void> FreeStrays();
+  coppice::Task<void> ClearAgain();
   coppice::Task<void> LookAfter(std::string id, TimePoint now);
   coppice::Task<void> HoldNode(std::string id, std::string node);
   // `give_back`: what nobody uses goes; else it is anybody's.
@@ -107,6 +108,7 @@ class GangBuyer final : public WaitingJobs {
   const Parts parts_;
   std::vector<WaitingJob> latest_;
   std::map<std::string, Gang> gangs_;
+  std::set<std::string> uncleared_;         // groups that still say what is held for them no more
   std::optional<TimePoint> unready_since_;  // some seller
   bool busy_ = false;
   bool recovered_ = false;

@@ -165,12 +165,28 @@ coppice::Task<void> GangBuyer::Settle(TimePoint now) {
   }
   for (const std::string& id : ids) co_await LookAfter(id, now);
   if (!ids.empty()) TellSellers();
+  co_await ClearAgain();
   co_await FreeStrays();
   // What is not waiting and not held is history.
   std::erase_if(gangs_, [&](const auto& entry) {
     return !entry.second.held &&
            std::ranges::find(latest_, entry.first, &WaitingJob::id) == latest_.end();
   });
+}
+
+// Notes of what is held no more, whose removal was refused.
+coppice::Task<void> GangBuyer::ClearAgain() {
+  const std::set<std::string> ids = uncleared_;
+  for (const std::string& id : ids) {
+    const auto gang = gangs_.find(id);
+    const bool again = gang != gangs_.end() && gang->second.held;
+    if (again || GroupOf(id) == nullptr) {
+      uncleared_.erase(id);
+      continue;
+    }
+    const Status answer = co_await WriteIntent(id, nullptr);
+    if (answer.ok()) uncleared_.erase(id);
+  }
 }
 
 // Nodes that carry the mark of a gang that nothing is held for: a process before this one ended in
@@ -266,7 +282,7 @@ coppice::Task<void> GangBuyer::LetGo(std::string id, bool give_back, std::string
   }
   if (GroupOf(id) != nullptr) {
     const Status answer = co_await WriteIntent(id, nullptr);
-    (void)answer;  // an intent that ran out is read again, and found to have run out
+    if (!answer.ok()) uncleared_.insert(id);
   }
   TellSellers();
   if (parts_.wake) parts_.wake();
