@@ -185,6 +185,24 @@ TEST(GangBuying, WhatDoesNotStartInTimeIsGivenBack) {
   EXPECT_EQ(rig.cluster.Bound("gang"), 0);
 }
 
+TEST(GangBuying, ANoteThatCouldNotBeRemovedIsRemovedLater) {
+  Rig rig;
+  batch::BuyingOptions options;
+  options.hold = 30s;
+  rig.cluster.Gang("gang", 3, "4");
+  rig.Start(options);
+  rig.cluster.Run(3s);
+  ASSERT_THAT(rig.seller.ordered, SizeIs(1));
+  rig.seller.refusal = "sold out";
+  rig.cluster.away = true;
+  rig.cluster.Run(40s);
+  ASSERT_THAT(rig.seller.cancelled, SizeIs(1));
+  EXPECT_NE(rig.AnnotationOf("gang"), "");
+  rig.cluster.away = false;
+  rig.cluster.Run(30s);
+  EXPECT_EQ(rig.AnnotationOf("gang"), "");
+}
+
 TEST(GangBuying, AGangThatIsDeletedGivesItsMachinesBack) {
   Rig rig;
   rig.cluster.Gang("gang", 2, "4");

@@ -19,17 +19,19 @@ void Report(benchmark::State& state, const LoopWatch& watch, double& longest, do
   state.counters["worked_ms"] = worked * 1e3;
 }
 
-// No round is due.
-void BM_QuietPoolPass(benchmark::State& state) {
+void Quiet(benchmark::State& state, bool after_the_round) {
   PoolsAtRest pools(static_cast<int>(state.range(0)));
   double longest = 0;
   double worked = 0;
   for (auto _ : state) {
     pools.PassAfter(seconds(11));  // with its round
-    pools.PassAfter(seconds(1));
+    if (after_the_round) pools.PassAfter(seconds(1));
     Report(state, pools.watch, longest, worked);
   }
 }
+
+// No round is due.
+void BM_QuietPoolPass(benchmark::State& state) { Quiet(state, true); }
 BENCHMARK(BM_QuietPoolPass)
     ->ArgName("nodes")
     ->Arg(500)
@@ -39,15 +41,7 @@ BENCHMARK(BM_QuietPoolPass)
     ->Unit(benchmark::kMillisecond);
 
 // A pass, and the round of disruption that it begins.
-void BM_QuietPoolRound(benchmark::State& state) {
-  PoolsAtRest pools(static_cast<int>(state.range(0)));
-  double longest = 0;
-  double worked = 0;
-  for (auto _ : state) {
-    pools.PassAfter(seconds(11));
-    Report(state, pools.watch, longest, worked);
-  }
-}
+void BM_QuietPoolRound(benchmark::State& state) { Quiet(state, false); }
 BENCHMARK(BM_QuietPoolRound)
     ->ArgName("nodes")
     ->Arg(500)
