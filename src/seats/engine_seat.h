@@ -122,9 +122,9 @@ class EngineSeat {
   // At the end, before the lease goes, at most until `by`.
   virtual Task<void> Leave(Deadline) { co_return; }
 
-  // What it buys by the group, once it is open; null: nothing.
   // Who sells machines to gangs, if it does; null before it is open.
   virtual market::Seller* seller() { return nullptr; }
+  // What it buys by the group, once it is open; null: nothing.
   virtual cloud::NodeGroups* groups() { return nullptr; }
   // Whom it asks for machines by the claim; null before it is open, and if it does not.
   virtual const cloud::NodeClaims* claims() { return nullptr; }
