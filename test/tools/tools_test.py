@@ -69,6 +69,18 @@ class FormatTest(ToolTest):
         self.assertNotEqual(self.run_here("tools/format", "--check", "src/fresh.cc").returncode, 0)
 
 
+    def test_what_is_no_cxx_is_refused_and_stays_as_it_is(self):
+        text = "# a title: with words\n\n- one\n- two\n"
+        self.put("src/README.md", text)
+        self.put("src/fresh.cc", BAD)
+        for command in (["src/README.md"], ["src/fresh.cc", "src/README.md"], ["--check", "src/README.md"]):
+            refused = self.run_here("tools/format", *command)
+            self.assertEqual(refused.returncode, 2, command)
+            self.assertIn("src/README.md is no C++", refused.stderr)
+        self.assertEqual((self.tree / "src/README.md").read_text(), text)
+        self.assertEqual((self.tree / "src/fresh.cc").read_text(), BAD, "nothing at all was laid out")
+
+
 class CheckSizesTest(ToolTest):
     def setUp(self):
         super().setUp()
@@ -114,6 +126,46 @@ class BenchBuildTest(unittest.TestCase):
         self.assertEqual(bench_build.compile_seconds(self.LOG), {"web": (2.5, 2), "web_test": (0.3, 1)})
         for file, _ in bench_build.CHANGES:
             self.assertTrue((ROOT / file).exists(), file)
+
+
+class BenchLinesTest(ToolTest):
+    """tools/bench_lines.py on a program that behaves like one of google-benchmark's, or does not."""
+    GOOD = """#!/usr/bin/env python3
+import json, sys
+if "--benchmark_list_tests=true" in sys.argv:
+    print("BM_One/5\\nBM_One/50\\nBM_Other")
+    sys.exit(0)
+wanted = next(a for a in sys.argv if a.startswith("--benchmark_filter="))
+open("asked", "w").write(wanted)
+rows = [{"run_name": "BM_One/5", "run_type": "iteration", "time_unit": "ms", "real_time": t} for t in (3.0, 1.0, 2.0)]
+rows += [{"run_name": "BM_One/5", "run_type": "aggregate", "time_unit": "ms", "real_time": 99.0}]
+rows += [{"run_name": "BM_One/50", "run_type": "iteration", "time_unit": "us", "real_time": 7.5}]
+print(json.dumps({"benchmarks": rows}))
+"""
+
+    def lines(self, program, wanted="BM_One"):
+        self.take("tools/bench_lines.py")
+        self.put("bench", program)
+        (self.tree / "bench").chmod(0o755)
+        return self.run_here(sys.executable, "tools/bench_lines.py", "./bench", wanted, "3")
+
+    def test_of_each_benchmark_the_median_of_its_runs_is_a_line(self):
+        done = self.lines(self.GOOD)
+        self.assertEqual([line.split()[:3] for line in done.stdout.splitlines()], [["BM_One/5", "2.000", "ms"], ["BM_One/50", "7.500", "us"]])
+        self.assertTrue(all(line.split()[4] == "MiB" for line in done.stdout.splitlines()), done.stdout)
+        self.assertEqual((self.tree / "asked").read_text(), "--benchmark_filter=^(BM_One/5|BM_One/50)$")
+
+    def test_a_program_without_that_benchmark_is_passed_over(self):
+        done = self.lines(self.GOOD, "BM_Nothing")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertFalse((self.tree / "asked").exists(), "it was not run")
+
+    def test_a_program_that_prints_nothing_or_fails_is_named_and_does_not_end_the_others(self):
+        for end in ("sys.exit(0)", "print('a bad day', file=sys.stderr); sys.exit(3)"):
+            done = self.lines(self.GOOD.replace("wanted = next", end + "\nwanted = next"))
+            self.assertEqual((done.returncode, done.stdout), (0, ""))
+            self.assertIn("./bench: measured nothing", done.stderr)
+        self.assertIn("(exit 3): a bad day", done.stderr)
 
 
 if __name__ == "__main__":
