@@ -81,6 +81,11 @@ class FakeNodeClaims : public NodeClaims {
   }
   // Before anybody asks for the traits.
   NodeClaimsTraits& traits() { return traits_; }
+  // Not OK: nobody can be asked whether anything has drifted.
+  void SetDriftTrouble(Status status) {
+    const MutexLock lock(mutex_);
+    drift_trouble_ = std::move(status);
+  }
   void SetClassNotReady(const std::string& name) {
     const MutexLock lock(mutex_);
     classes_not_ready_.insert(name);
@@ -174,6 +179,7 @@ class FakeNodeClaims : public NodeClaims {
 
   Result<std::string> IsDrifted(const model::NodeClaim& claim) const override {
     const MutexLock lock(mutex_);
+    if (!drift_trouble_.ok()) return drift_trouble_;
     const auto it = machines_.find(claim.status.provider_id);
     if (it == machines_.end() || IsGone(it->second)) return NotFound("no such machine");
     const auto reason = drifted_.find(claim.status.provider_id);
@@ -228,6 +234,7 @@ class FakeNodeClaims : public NodeClaims {
   std::map<ProviderId, Entry> machines_ COPPICE_GUARDED_BY(mutex_);
   std::map<std::string, ProviderId> by_claim_ COPPICE_GUARDED_BY(mutex_);  // by the claim's uid
   std::map<ProviderId, std::string> drifted_ COPPICE_GUARDED_BY(mutex_);
+  Status drift_trouble_ COPPICE_GUARDED_BY(mutex_);
   std::set<std::string> classes_not_ready_ COPPICE_GUARDED_BY(mutex_);
   Duration termination_time_ COPPICE_GUARDED_BY(mutex_) = std::chrono::seconds(30);
   int calls_out_ COPPICE_GUARDED_BY(mutex_) = 0;

@@ -180,6 +180,27 @@ TEST_F(EngineTest, MachineThatNeverRegistersIsGivenUpAfterFifteenMinutes) {
   EXPECT_EQ(rig_.Machines().size(), 1);
 }
 
+TEST_F(EngineTest, APoolIsJudgedByLaunchesOfItsOwnClaimsAlone) {
+  rig_.AddPool("default");
+  rig_.kubelets = false;
+  for (const char* name : {"by-hand-1", "by-hand-2"}) {
+    model::NodeClaim claim;
+    claim.metadata.name = name;
+    claim.metadata.labels[model::kNodePoolLabel] = "default";
+    claim.spec.node_class_ref = {cloud::FakeNodeClaims::kGroup, cloud::FakeNodeClaims::kKind,
+                                 EngineRig::kClass};
+    cluster::ObjectName object{"karpenter.sh/v1", "nodeclaims", "", name};
+    ASSERT_TRUE(
+        rig_.executor().BlockOn(rig_.objects.CreateObject(object, wire::ToJson(claim))).ok());
+  }
+  rig_.RunFor(minutes(17));
+  EXPECT_TRUE(rig_.Claims().empty());
+  const auto pool = rig_.Pool("default");
+  const auto* healthy = model::FindCondition(pool.status.conditions, "NodeRegistrationHealthy");
+  ASSERT_NE(healthy, nullptr);
+  EXPECT_EQ(healthy->status, "Unknown");
+}
+
 TEST_F(EngineTest, StartupTaintsAreWaitedFor) {
   rig_.AddPool("default", [](model::NodePool& pool) {
     model::Taint taint;

@@ -155,9 +155,10 @@ void PoolKeeper::JudgeHealth(const model::NodePool& before, model::NodePool& poo
   const auto found = context_.ClassOf(*pool.spec.template_.spec.node_class_ref);
   const int64_t class_generation = found ? found->generation : 0;
   const std::string& name = pool.metadata.name;
-  auto [it, is_new] = health_.try_emplace(name);
-  Health& health = it->second;
-  if (is_new) {  // after a restart: as it was stored
+  Health& health = health_[name];
+  if (health.uid != pool.metadata.uid) {  // after a restart: as it was stored
+    health = {.uid = pool.metadata.uid};
+    failures_.erase(name);
     health.generation = pool.metadata.generation;
     health.class_generation = pool.status.node_class_observed_generation == 0
                                   ? class_generation
@@ -169,7 +170,9 @@ void PoolKeeper::JudgeHealth(const model::NodePool& before, model::NodePool& poo
   }
   if (health.generation != pool.metadata.generation ||
       health.class_generation != class_generation) {
-    health = {.generation = pool.metadata.generation, .class_generation = class_generation};
+    health = {.uid = pool.metadata.uid,
+              .generation = pool.metadata.generation,
+              .class_generation = class_generation};
     sold_out_.erase(name);  // it may want something else now
   }
   pool.status.node_class_observed_generation = class_generation;
@@ -185,13 +188,19 @@ void PoolKeeper::JudgeHealth(const model::NodePool& before, model::NodePool& poo
   }
 }
 
-void PoolKeeper::LaunchEnded(std::string_view pool, bool well, std::string_view reason,
+void PoolKeeper::LaunchEnded(const model::NodeClaim& claim, bool well, std::string_view reason,
                              std::string_view message) {
-  const auto it = health_.find(std::string(pool));
+  const auto it = health_.find(LabelOr(claim.metadata.labels, model::kNodePoolLabel));
   if (it == health_.end()) return;
-  it->second.ring.push_back(well);
-  if (it->second.ring.size() > kRing) it->second.ring.pop_front();
-  if (!well) failures_[std::string(pool)] = {std::string(reason), std::string(message)};
+  Health& health = it->second;
+  const bool owned =
+      std::ranges::any_of(claim.metadata.owner_references, [&](const model::OwnerReference& owner) {
+        return owner.kind == "NodePool" && owner.uid == health.uid;
+      });
+  if (!owned) return;
+  health.ring.push_back(well);
+  if (health.ring.size() > kRing) health.ring.pop_front();
+  if (!well) failures_[it->first] = {std::string(reason), std::string(message)};
 }
 
 void PoolKeeper::LaunchSoldOut(const std::string& pool, TimePoint now) {

@@ -44,8 +44,9 @@ class PoolKeeper {
     return sold == sold_.end() ? nullptr : sold->second.types;
   }
 
-  // How a launch of the pool's class ended: registered, or given up.
-  void LaunchEnded(std::string_view pool, bool well, std::string_view reason,
+  // How a launch ended: registered, or given up. Says something of the claim's pool if that is its
+  // owner, and not of one that somebody has named in a label, or that came after it under its name.
+  void LaunchEnded(const model::NodeClaim& claim, bool well, std::string_view reason,
                    std::string_view message);
 
   // A launch found that nothing of what the pool wants is for sale; one got a machine. Who buys
@@ -62,6 +63,7 @@ class PoolKeeper {
 
  private:
   struct Health {
+    std::string uid;        // of the pool
     std::deque<bool> ring;  // of the last launches
     int64_t generation = 0;
     int64_t class_generation = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "provision/conditions.h"
+#include "provision/pod_selection.h"
 
 namespace coppice::provision {
 
@@ -227,6 +228,13 @@ Task<Status> ClaimLife::DisruptFor(ClaimPtr claim, Disruption why) {
         .Add(static_cast<double>(why.pods));
   }
   co_return status;
+}
+
+size_t ClaimLife::PodsToMove(const model::NodeClaim& claim) const {
+  if (claim.status.node_name.empty()) return 0;
+  const auto pods = context().world().BoundTo(claim.status.node_name);
+  return static_cast<size_t>(
+      std::ranges::count_if(pods, [](const auto* entry) { return IsReschedulable(*entry->pod); }));
 }
 
 }  // namespace coppice::provision

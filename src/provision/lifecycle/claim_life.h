@@ -55,6 +55,8 @@ class ClaimLife {
   Task<Status> Disrupt(ClaimPtr claim, std::string reason) {
     return DisruptFor(std::move(claim), Disruption{.reason = std::move(reason)});
   }
+  // The pods of its node that would come up elsewhere.
+  size_t PodsToMove(const model::NodeClaim& claim) const;
 
  private:
   struct Memory {
@@ -111,6 +113,9 @@ class ClaimLife {
                         TimePoint now);
   void JudgeDrift(const model::NodePool& pool, model::NodeClaim& claim, Memory& memory,
                   TimePoint now);
+  // Why it has drifted; "" if it has not. Absent: somebody who is to be asked cannot say now.
+  std::optional<std::string> DriftOf(const model::NodePool& pool, const model::NodeClaim& claim,
+                                     Memory& memory, TimePoint now) const;
 
   Context& context() const { return parts_.context; }
 

@@ -75,7 +75,8 @@ Task<void> Garbage::Sweep() {
     if (!nodes.empty() && IsReadyNode(*nodes.front())) continue;
     const ClaimPtr now = parts_.store.Find(*claim);
     if (now == nullptr || now->metadata.deletion_timestamp || now->metadata.unreadable) continue;
-    const Status status = co_await parts_.life.Disrupt(now, "garbage_collected");
+    ClaimLife::Disruption why{.reason = "garbage_collected", .pods = parts_.life.PodsToMove(*now)};
+    const Status status = co_await parts_.life.DisruptFor(now, std::move(why));
     if (status.ok()) {
       parts_.context.parts.log.Info(
           "a node claim whose machine is gone was deleted",

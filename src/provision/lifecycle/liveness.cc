@@ -8,8 +8,7 @@ Task<Status> ClaimLife::GiveUp(ClaimPtr claim, std::string reason, std::string c
                                std::string message) {
   const Status status = co_await Disrupt(claim, reason);
   if (!status.ok()) co_return status;
-  const std::string pool = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
-  parts_.pools.LaunchEnded(pool, false, cause, message);
+  parts_.pools.LaunchEnded(*claim, false, cause, message);
   context().parts.log.Warning(
       "a node claim has come to nothing and is given up",
       {{"nodeclaim", claim->metadata.name}, {"reason", reason}, {"cause", cause}});
@@ -17,7 +16,8 @@ Task<Status> ClaimLife::GiveUp(ClaimPtr claim, std::string reason, std::string c
 }
 
 Task<Status> ClaimLife::Expire(ClaimPtr claim) {
-  const Status status = co_await Disrupt(claim, "expired");
+  Disruption why{.reason = "expired", .pods = PodsToMove(*claim)};
+  const Status status = co_await DisruptFor(claim, std::move(why));
   if (status.ok())
     context().parts.log.Info("node claim expired", {{"nodeclaim", claim->metadata.name}});
   co_return status;

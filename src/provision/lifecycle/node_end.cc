@@ -48,10 +48,14 @@ Status Wait(std::string what) { return {Code::kAborted, std::move(what)}; }
 }  // namespace
 
 bool IsDrainable(const model::Pod& pod, TimePoint now) {
-  if (IsTerminal(pod) || IsOwnedBy(pod, "v1", "Node") || model::IsMirrorPod(pod)) return false;
+  if (IsOwnedBy(pod, "v1", "Node") || model::IsMirrorPod(pod)) return false;
   if (model::Tolerates(pod.spec.tolerations, DisruptedTaint())) return false;
   return !pod.metadata.deletion_timestamp ||
          now < Later(pod.metadata.deletion_timestamp->at, kStuckAfter);
+}
+
+bool WaitsForEviction(const model::Pod& pod, TimePoint now) {
+  return !IsTerminal(pod) && IsDrainable(pod, now);
 }
 
 std::vector<PodPtr> FirstTier(const std::vector<PodPtr>& pods) {
@@ -141,6 +145,8 @@ Task<Status> NodeEnd::Walk(NodePtr node, ClaimPtr claim) {
   if (claim != nullptr) claim = parts_.store.Find(*claim);
   const Status detached = co_await Detach(node, claim);
   if (!detached.ok()) co_return detached;
+  const Status empty = co_await AskWhetherEmpty(node, claim);
+  if (!empty.ok()) co_return empty;
   if (claim != nullptr) claim = parts_.store.Find(*claim);
   const Status ended = co_await EndMachine(node, claim);
   if (!ended.ok()) co_return ended;
@@ -193,9 +199,8 @@ Task<Status> NodeEnd::SetCondition(ClaimPtr claim, std::string type, std::string
   co_return harmless ? Status::Ok() : written;
 }
 
+// Also once it was drained: what comes after that goes as well before the machine does.
 Task<Status> NodeEnd::Drain(NodePtr node, ClaimPtr claim) {
-  if (claim != nullptr && model::IsTrue(claim->status.conditions, names::kDrained))
-    co_return Status::Ok();
   const TimePoint now = context().Now();
   const auto deadline = DeadlineOf(claim);
   if (deadline) {
@@ -204,7 +209,7 @@ Task<Status> NodeEnd::Drain(NodePtr node, ClaimPtr claim) {
   }
   std::vector<PodPtr> waiting;
   for (const auto* entry : context().world().BoundTo(node->metadata.name)) {
-    if (IsDrainable(*entry->pod, now)) waiting.push_back(entry->pod);
+    if (WaitsForEviction(*entry->pod, now)) waiting.push_back(entry->pod);
   }
   std::vector<PodPtr> tier;
   TimePoint again = Later(now, kPoll);
@@ -232,17 +237,9 @@ Task<Status> NodeEnd::Drain(NodePtr node, ClaimPtr claim) {
     context().WakeAt(again);
     co_return Wait("pods are still there");
   }
-  // Nobody the World does not know of, either.
-  const auto live = co_await context().parts.writer.PodsOn(node->metadata.name);
-  if (!live.ok() && live.status().code() != Code::kUnimplemented) co_return live.status();
-  if (live.ok() && std::ranges::any_of(*live, [&](const cluster::LivePod& pod) {
-        return IsDrainable(*pod, context().Now());
-      })) {
-    co_return Wait("a pod has come that is not seen yet");
-  }
-  if (claim == nullptr) co_return Status::Ok();
-  claim = parts_.store.Find(*claim);
-  if (claim == nullptr) co_return Status::Ok();
+  if (claim != nullptr) claim = parts_.store.Find(*claim);
+  if (claim == nullptr || model::IsTrue(claim->status.conditions, names::kDrained))
+    co_return Status::Ok();
   const auto* draining = model::FindCondition(claim->status.conditions, names::kDrained);
   const TimePoint since = draining == nullptr || !draining->last_transition_time
                               ? now
@@ -255,12 +252,26 @@ Task<Status> NodeEnd::Drain(NodePtr node, ClaimPtr claim) {
   co_return Status::Ok();
 }
 
+// The World may be behind, and behind a volume it was waited for: whether a pod is there of which it
+// knows nothing the API server is asked, last of all before the machine is told to end.
+Task<Status> NodeEnd::AskWhetherEmpty(NodePtr node, ClaimPtr claim) {
+  if (claim != nullptr && model::IsTrue(claim->status.conditions, names::kInstanceTerminating))
+    co_return Status::Ok();
+  const auto live = co_await context().parts.writer.PodsOn(node->metadata.name);
+  if (!live.ok()) {
+    co_return live.status().code() == Code::kUnimplemented ? Status::Ok() : live.status();
+  }
+  const bool any = std::ranges::any_of(
+      *live, [&](const cluster::LivePod& pod) { return WaitsForEviction(*pod, context().Now()); });
+  co_return any ? Wait("a pod has come that is not seen yet") : Status::Ok();
+}
+
 std::vector<std::string> NodeEnd::AttachedVolumes(const model::Node& node) const {
   const cluster::Facts& facts = context().world().facts();
   std::set<std::string> staying;  // of pods that are not drained
   for (const auto* entry : context().world().BoundTo(node.metadata.name)) {
     const model::Pod& pod = *entry->pod;
-    if (IsDrainable(pod, context().Now()) || IsTerminal(pod)) continue;
+    if (IsDrainable(pod, context().Now())) continue;
     for (const model::Volume& volume : pod.spec.volumes) {
       if (!volume.claim_name && !volume.ephemeral) continue;
       const std::string name =
@@ -278,10 +289,6 @@ std::vector<std::string> NodeEnd::AttachedVolumes(const model::Node& node) const
 }
 
 Task<Status> NodeEnd::Detach(NodePtr node, ClaimPtr claim) {
-  if (claim != nullptr &&
-      model::FindCondition(claim->status.conditions, names::kVolumesDetached) != nullptr &&
-      model::FindCondition(claim->status.conditions, names::kVolumesDetached)->status != "Unknown")
-    co_return Status::Ok();
   const auto volumes = AttachedVolumes(*node);
   if (volumes.empty()) {
     if (claim == nullptr) co_return Status::Ok();

@@ -46,6 +46,7 @@ class NodeEnd {
   Task<Status> Walk(NodePtr node, ClaimPtr claim);
   Task<Status> Mark(NodePtr node);
   Task<Status> Drain(NodePtr node, ClaimPtr claim);
+  Task<Status> AskWhetherEmpty(NodePtr node, ClaimPtr claim);
   Task<Status> Detach(NodePtr node, ClaimPtr claim);
   Task<Status> EndMachine(NodePtr node, ClaimPtr claim);
   Task<Status> LetGo(NodePtr node);
@@ -67,8 +68,11 @@ class NodeEnd {
   std::map<std::string, Memory> memory_;  // by the node's uid
 };
 
-// What a drain waits for: not ended, does not tolerate the taint, not stuck, no mirror pod.
+// Who has to leave: does not tolerate the taint, not stuck, no mirror pod. Their volumes are waited
+// for, also when they have ended.
 bool IsDrainable(const model::Pod& pod, TimePoint now);
+// What a drain waits for: of those who has not ended.
+bool WaitsForEviction(const model::Pod& pod, TimePoint now);
 // Those that go now: of the first tier that has any (ordinary, daemons, critical, critical daemons).
 std::vector<PodPtr> FirstTier(const std::vector<PodPtr>& pods);
 

@@ -163,7 +163,7 @@ Task<Status> ClaimLife::Register(ClaimPtr claim, NodePtr node) {
   labels["zone"] = LabelOr(claim->metadata.labels, model::kZoneLabel);
   context().Count("karpenter_nodes_created_total", "Number of nodes created in total by Karpenter.",
                   labels);
-  parts_.pools.LaunchEnded(pool, true, "", "");
+  parts_.pools.LaunchEnded(*claim, true, "", "");
   context().parts.log.Info("node registered",
                            {{"nodeclaim", claim->metadata.name}, {"node", node->metadata.name}});
   co_return Status::Ok();

@@ -117,7 +117,10 @@ Task<void> Repair::Replace(ClaimPtr claim, NodePtr node, std::string condition) 
     after.metadata.annotations[names::kTerminationTimestampAnnotation] = wire::FormatRfc3339(now);
     status = co_await parts_.store.Write(claim, std::move(after));
   }
-  if (status.ok()) status = co_await parts_.life.Disrupt(claim, "unhealthy");
+  if (status.ok()) {
+    ClaimLife::Disruption why{.reason = "unhealthy", .pods = parts_.life.PodsToMove(*claim)};
+    status = co_await parts_.life.DisruptFor(claim, std::move(why));
+  }
   if (status.ok()) {
     MetricLabels labels;
     labels["condition"] = condition;

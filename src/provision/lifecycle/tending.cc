@@ -17,6 +17,8 @@ namespace {
 namespace names = model::karpenter;
 
 constexpr Duration kTendEvery = std::chrono::minutes(5);
+// Whether it has drifted could not be said: soon again, for after a start that is so of all claims.
+constexpr Duration kAskDriftAgain = std::chrono::seconds(10);
 constexpr Duration kConsistencyEvery = std::chrono::minutes(10);
 
 // A claim whose hash was made by another rule gets ours; one that has drifted stays drifted.
@@ -31,23 +33,32 @@ void RestampHash(const model::NodePool& pool, model::NodeClaim& claim) {
 
 }  // namespace
 
+std::optional<std::string> ClaimLife::DriftOf(const model::NodePool& pool,
+                                              const model::NodeClaim& claim, Memory& memory,
+                                              TimePoint now) const {
+  const DriftRules rules{context().labels(), context().traits().reserved_capacity_labels};
+  if (const auto reason = PoolDrift(pool, claim, rules); !reason.empty())
+    return std::string(reason);
+  if (IsDueForTypeDrift(claim, now) && now >= Later(memory.types_checked, kTypeDriftMemory)) {
+    const auto types = context().parts.claims.InstanceTypesFor(pool, {});
+    if (!types.ok() || *types == nullptr || (*types)->empty()) return std::nullopt;
+    if (const auto reason = TypeDrift(**types, claim, rules); !reason.empty())
+      return std::string(reason);
+    memory.types_checked = now;
+  }
+  auto drifted = context().parts.claims.IsDrifted(claim);
+  if (!drifted.ok()) return std::nullopt;
+  return *std::move(drifted);
+}
+
+// Who cannot be asked has not said no: what was found before stays, with the time since when.
 void ClaimLife::JudgeDrift(const model::NodePool& pool, model::NodeClaim& claim, Memory& memory,
                            TimePoint now) {
-  const DriftRules rules{context().labels(), context().traits().reserved_capacity_labels};
-  std::string reason(PoolDrift(pool, claim, rules));
-  if (reason.empty() && IsDueForTypeDrift(claim, now) &&
-      now >= Later(memory.types_checked, kTypeDriftMemory)) {
-    const auto types = context().parts.claims.InstanceTypesFor(pool, {});
-    if (types.ok() && *types != nullptr && !(*types)->empty()) {
-      reason = TypeDrift(**types, claim, rules);
-      if (reason.empty()) memory.types_checked = now;
-    }
+  if (const auto reason = DriftOf(pool, claim, memory, now)) {
+    SetDrifted(claim, *reason, now);
+  } else {
+    memory.tend_at = std::min(memory.tend_at, Later(now, kAskDriftAgain));
   }
-  if (reason.empty()) {
-    const auto drifted = context().parts.claims.IsDrifted(claim);
-    if (drifted.ok()) reason = *drifted;
-  }
-  SetDrifted(claim, reason, now);
 }
 
 void ClaimLife::CheckConsistency(const model::Node& node, model::NodeClaim& claim, Memory& memory,
