@@ -156,5 +156,30 @@ TEST_F(ClusterPoolsTest, AMachineThatIsOldEnoughGoesAndItsPodsFindAnother) {
   EXPECT_EQ(cloud_->servers(), 1u);
 }
 
+// By the definition itself, whoever writes the claim.
+TEST_F(ClusterPoolsTest, AClaimMayNotDemandALabelThatIsNotAnybodysToDemand) {
+  const auto answer = [&](const std::string& key) {
+    const Json claim = {
+        {"apiVersion", "karpenter.sh/v1"},
+        {"kind", "NodeClaim"},
+        {"metadata", {{"name", "by-hand"}}},
+        {"spec",
+         {{"nodeClassRef", {{"group", "coppice.dev"}, {"kind", "NodeClass"}, {"name", "default"}}},
+          {"requirements",
+           Json::array({{{"key", key}, {"operator", "In"}, {"values", {"any"}}}})}}}};
+    return rig_->api().Send("POST", "/apis/karpenter.sh/v1/nodeclaims?dryRun=All", claim);
+  };
+  for (const char* key : {"karpenter.sh/capacity-type", "karpenter.sh/nodepool",
+                          "coppice.dev/nodeclass", "topology.kubernetes.io/zone"}) {
+    EXPECT_EQ(answer(key).status, 201) << key << ": " << answer(key).body;
+  }
+  for (const char* key :
+       {"karpenter.sh/initialized", "sub.karpenter.sh/any", "kubernetes.io/hostname"}) {
+    const auto refused = answer(key);
+    EXPECT_EQ(refused.status, 422) << key;
+    EXPECT_THAT(refused.body.value("message", ""), HasSubstr("is restricted")) << key;
+  }
+}
+
 }  // namespace
 }  // namespace coppice::test
