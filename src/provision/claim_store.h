@@ -59,6 +59,8 @@ class ClaimStore {
   void LookAfterUnseen();
   // Of which a claim may be there that we do not know: its creation got no answer.
   std::set<std::string> UnsurePools() const;
+  // Of a claim, by name.
+  bool IsUnsure(std::string_view name) const { return unsure_.contains(name); }
 
  private:
   struct Own {

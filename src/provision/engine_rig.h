@@ -55,7 +55,9 @@ class EngineRig : public cluster::Writer {
   bool lags = false;     // the World is told only by Deliver()
   bool kubelets = true;  // machines become nodes
   std::vector<model::Taint> boot_taints = {UnregisteredTaint()};  // of new nodes
-  // From when the World has been told of a new object to when who made it is answered.
+  // From when somebody wants a new object to when it is there, and from when the World has been told
+  // of it to when who made it is answered.
+  Duration create_takes = Duration::zero();
   Duration create_answer_after = Duration::zero();
   bool cut_off = false;  // what is created is there, but nobody is answered
   bool schedules = true;
@@ -322,6 +324,7 @@ class EngineRig : public cluster::Writer {
       made["metadata"]["uid"] = "dry-run-" + std::to_string(++pretended_claims);
       co_return made.dump();
     }
+    if (create_takes > Duration::zero()) co_await executor().Sleep(create_takes);
     auto made = co_await objects.CreateObject(std::move(object), std::move(json));
     if (cut_off) co_return Unavailable("cut off");
     if (create_answer_after > Duration::zero()) co_await executor().Sleep(create_answer_after);

@@ -268,7 +268,7 @@ TEST_F(MetricsTest, WhatIsSaidOfAPoolGoesWithIt) {
 TEST_F(MetricsTest, FailuresOfTheQueueAreCountedByReplacement) {
   BuyAndFail();
   ReplaceAndTakeBack();
-  EXPECT_THAT(page_, testing::ContainsRegex("queue_failures_total[{]consolidation_type=\"single\","
+  EXPECT_THAT(page_, testing::ContainsRegex("queue_failures_total[{]consolidation_type=\"replace\","
                                             "decision=\"replace\",reason=\"underutilized\"[}] "
                                             "[1-9]"));
 }

@@ -70,7 +70,7 @@ std::shared_ptr<DisruptionWorld> PoolSeller::WorldFor(const market::Want& want,
   const std::set<std::string> unsynced = parts_.provisioner.UnsyncedPools();
   std::erase_if(world->solver.pools, [&](const Pool& pool) {
     const NodePoolPtr now = parts_.pools.Find(pool.name);
-    std::string why = now == nullptr ? "it is gone" : parts_.provisioner.WhyNotBuy(*now);
+    std::string why = now == nullptr ? "it is gone" : PoolLedger::WhyFull(*now);
     if (unsynced.contains(pool.name))
       why = "a claim of this pool is not launched yet, and nobody knows for whom it is";
     if (why.empty()) return false;
@@ -217,24 +217,31 @@ Task<market::Outcome> PoolSeller::Order(market::Offer offer) {
   outcome.gang = offer.gang;
   outcome.ordered_at = context().Now();
   std::vector<Provisioner::Wish> wishes;
+  std::vector<PoolLedger::Entry> entries;
   std::set<std::string> machines;
   for (const market::Seat& seat : offer.seats) {
     if (!machines.insert(seat.machine).second) continue;
     const auto quoted = quoted_.find(seat.machine);
     const NodePoolPtr pool = parts_.pools.Find(seat.source);
-    if (quoted == quoted_.end() || pool == nullptr ||
-        !parts_.provisioner.WhyNotBuy(*pool).empty()) {
+    if (quoted == quoted_.end() || pool == nullptr) {
       outcome.status = FailedPrecondition("nodepool " + seat.source +
                                           " is not what it was when it was offered; ask again");
       co_return outcome;
     }
     wishes.push_back(quoted->second.wish);
     wishes.back().pool = pool;
+    entries.push_back(Provisioner::EntryOf(wishes.back()));
+  }
+  auto grants = parts_.provisioner.ledger().TakeAll(std::move(entries));
+  if (!grants.ok()) {
+    outcome.status = FailedPrecondition(grants.status().message() +
+                                        "; it is not what it was when it was offered, ask again");
+    co_return outcome;
   }
   ForgetQuotes(offer.gang);
   std::vector<Task<Result<ClaimPtr>>> purchases;
-  for (Provisioner::Wish& wish : wishes)
-    purchases.push_back(parts_.provisioner.Buy(std::move(wish)));
+  for (size_t i = 0; i < wishes.size(); ++i)
+    purchases.push_back(parts_.provisioner.Buy(std::move(wishes[i]), std::move((*grants)[i])));
   const auto bought = co_await WhenAll(std::move(purchases));
   const auto failed = std::ranges::find_if(bought, [](const auto& one) { return !one.ok(); });
   if (failed == bought.end()) {

@@ -36,6 +36,14 @@ report::PlannedMachine Described(const PlannedClaim& planned, const std::string&
 
 }  // namespace
 
+Provisioner::Provisioner(Parts parts)
+    : parts_(parts),
+      ledger_({parts.context, parts.store, parts.pools, parts.marks,
+               [this](const model::NodeClaim& claim) {
+                 const auto it = expected_.find(claim.metadata.uid);
+                 return it == expected_.end() ? nullptr : &it->second.most;
+               }}) {}
+
 std::string Provisioner::NewName(const std::string& pool) {
   static constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // as the API server
   std::string name = pool + "-";
@@ -43,20 +51,13 @@ std::string Provisioner::NewName(const std::string& pool) {
   return name;
 }
 
-std::string Provisioner::WhyNotBuy(const model::NodePool& pool) {
-  for (const auto& [resource, limit] : pool.spec.limits) {
-    const model::Quantity* used = pool.status.resources.Find(resource);
-    if (used != nullptr && used->Compare(limit) > 0) {
-      return fmt::format("{} resource usage of {} exceeds limit of {}", resource, used->ToString(),
-                         limit.ToString());
-    }
-  }
-  return "";
-}
-
+// Who has found a place while the solver worked, or was bought for: a move buys for pods that wait as
+// well.
 void Provisioner::DropSettled(const SolveRequest& request, SolveOutcome& outcome) {
   const auto settled = [&](size_t pod) {
     const model::Pod& asked = *request.pods[pod];
+    if (bought_for_.contains(asked.metadata.uid) && !context().options().upstream_exact)
+      return true;
     const auto now = context().world().FindPod(asked.metadata.namespace_, asked.metadata.name);
     return now == nullptr || now->metadata.uid != asked.metadata.uid ||
            now->spec.node_name != asked.spec.node_name;
@@ -108,7 +109,7 @@ void Provisioner::Nominate(const DisruptionWorld& world, const SolveRequest& req
   }
 }
 
-Task<Result<ClaimPtr>> Provisioner::Buy(Wish wish) {
+Task<Result<ClaimPtr>> Provisioner::Buy(Wish wish, PoolLedger::Grant grant) {
   model::NodeClaim claim = std::move(wish.claim);
   claim.metadata.generate_name.clear();
   claim.metadata.name = NewName(wish.pool->metadata.name);
@@ -118,13 +119,21 @@ Task<Result<ClaimPtr>> Provisioner::Buy(Wish wish) {
   const bool relaxed =
       LabelOr(claim.metadata.annotations, names::kMinValuesRelaxedAnnotation) == "true";
   const std::string pool = wish.pool->metadata.name;
+  const std::string name = claim.metadata.name;
   auto made = co_await parts_.store.Create(std::move(claim));
-  if (!made.ok()) co_return made.status();
+  if (!made.ok()) {
+    if (parts_.store.IsUnsure(name)) ledger_.KeepWhileUnsure(name, std::move(grant));
+    co_return made.status();
+  }
   Expected expected;
-  for (const PodPtr& pod : wish.pods) expected.pods[pod->metadata.uid].asked = pod;
+  for (const PodPtr& pod : wish.pods) {
+    expected.pods[pod->metadata.uid].asked = pod;
+    bought_for_.insert(pod->metadata.uid);
+  }
   expected.most = std::move(wish.most);
   expected.least = std::move(wish.least);
   expected_[(*made)->metadata.uid] = std::move(expected);
+  grant.reset();  // from now on the claim counts
   MetricLabels labels;
   labels["reason"] = wish.reason;
   labels["nodepool"] = pool;
@@ -135,10 +144,11 @@ Task<Result<ClaimPtr>> Provisioner::Buy(Wish wish) {
   co_return made;
 }
 
-Task<report::PlannedMachine> Provisioner::BuyPlanned(Wish wish, report::PlannedMachine machine) {
+Task<report::PlannedMachine> Provisioner::BuyPlanned(Wish wish, PoolLedger::Grant grant,
+                                                     report::PlannedMachine machine) {
   const std::vector<PodPtr> pods = wish.pods;
   const std::string pool = wish.pool->metadata.name;
-  auto made = co_await Buy(std::move(wish));
+  auto made = co_await Buy(std::move(wish), std::move(grant));
   if (!made.ok()) {
     machine.error = made.status().message();
     context().parts.log.Warning("a node claim could not be created",
@@ -241,26 +251,44 @@ Task<void> Provisioner::BuyAll(const DisruptionWorld& world, const SolveRequest&
   NoteDecisions(request, outcome);
   Nominate(world, request, outcome, world.now, told);
   TellErrors(request, outcome, told);
-  std::vector<Task<report::PlannedMachine>> purchases;
+  std::vector<Wish> wishes;
+  std::vector<report::PlannedMachine> machines;
+  std::vector<PoolLedger::Entry> entries;
   for (size_t i = 0; i < outcome.claims.size(); ++i) {
     const PlannedClaim& planned = outcome.claims[i];
     if (planned.pods.empty() || pools[i] == nullptr) continue;
     auto machine = Described(planned, pools[i]->metadata.name, request.pods, context().labels());
-    machine.error =
-        unsynced.contains(machine.pool)
-            ? "a claim of this pool is not launched yet, and nobody knows for whom it is"
-            : WhyNotBuy(*pools[i]);
-    if (!machine.error.empty()) {
+    if (unsynced.contains(machine.pool)) {
+      machine.error = "a claim of this pool is not launched yet, and nobody knows for whom it is";
       told.machines.push_back(std::move(machine));
       continue;
     }
-    Wish wish{.pool = pools[i],
-              .claim = std::move(claims[i]),
-              .reason = "provisioned",
-              .pods = machine.pods,
-              .most = MostOf(planned.types),
-              .least = LeastOf(planned.types)};
-    purchases.push_back(BuyPlanned(std::move(wish), std::move(machine)));
+    wishes.push_back({.pool = pools[i],
+                      .claim = std::move(claims[i]),
+                      .reason = "provisioned",
+                      .pods = machine.pods,
+                      .most = MostOf(planned.types),
+                      .least = LeastOf(planned.types)});
+    entries.push_back(EntryOf(wishes.back()));
+    machines.push_back(std::move(machine));
+  }
+  auto answers = ledger_.TakeEach(std::move(entries));
+  co_await BuyGranted(std::move(wishes), std::move(machines), std::move(answers), told);
+}
+
+Task<void> Provisioner::BuyGranted(std::vector<Wish> wishes,
+                                   std::vector<report::PlannedMachine> machines,
+                                   std::vector<PoolLedger::Answer> answers,
+                                   report::Provisioning& told) {
+  std::vector<Task<report::PlannedMachine>> purchases;
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    if (answers[i].grant == nullptr) {  // somebody was faster: planned anew in a moment
+      machines[i].error = std::move(answers[i].why_not);
+      told.machines.push_back(std::move(machines[i]));
+      continue;
+    }
+    purchases.push_back(
+        BuyPlanned(std::move(wishes[i]), std::move(answers[i].grant), std::move(machines[i])));
   }
   auto bought = co_await WhenAll(std::move(purchases));
   for (report::PlannedMachine& machine : bought) told.machines.push_back(std::move(machine));
@@ -282,6 +310,7 @@ Task<report::Provisioning> Provisioner::Run(TimePoint now) {
   if (request.pods.empty()) co_return told;
   ShowExpected(*world);
   HoldBackLimits(*world);
+  bought_for_.clear();
   auto outcome = co_await Solve(world, request);
   if (!outcome.ok()) {
     told.held_back = "no worker is free: " + outcome.status().message();

@@ -20,6 +20,7 @@
 #include "provision/cluster_view.h"
 #include "provision/lifecycle/claim_life.h"
 #include "provision/pod_times.h"
+#include "provision/pool_ledger.h"
 #include "report/provision_report.h"
 
 namespace coppice::provision {
@@ -34,11 +35,11 @@ class Provisioner {
     Marks& marks;
     PodTimes& times;
   };
-  explicit Provisioner(Parts parts) : parts_(parts) {}
+  explicit Provisioner(Parts parts);
 
   Task<report::Provisioning> Run(TimePoint now);
 
-  // Creates a claim of a pool with a name of its own, and begins its launch.
+  // A claim of a pool, which gets a name of its own.
   struct Wish {
     NodePoolPtr pool;
     model::NodeClaim claim;
@@ -47,13 +48,16 @@ class Provisioner {
     model::ResourceList most = {};   // that the machine may turn out to have
     model::ResourceList least = {};  // that pods will find on it; empty: not known
   };
-  Task<Result<ClaimPtr>> Buy(Wish wish);
-  // Why the pool may not buy one more now; "" if it may.
-  std::string WhyNotBuy(const model::NodePool& pool);
+  // Creates it and begins its launch. The ledger has granted it.
+  Task<Result<ClaimPtr>> Buy(Wish wish, PoolLedger::Grant grant);
+  PoolLedger& ledger() { return ledger_; }
+  static PoolLedger::Entry EntryOf(const Wish& wish) {
+    return {wish.pool->metadata.name, wish.most};
+  }
 
   // Takes what claims on their way may turn out to have off the pools' limits; but for those that
   // the world shows, which count by themselves.
-  void HoldBackLimits(DisruptionWorld& world);
+  void HoldBackLimits(DisruptionWorld& world) { ledger_.HoldBack(world); }
   // Pools with a claim that is not launched and of whose pods nothing is known.
   std::set<std::string> UnsyncedPools();
 
@@ -78,6 +82,8 @@ class Provisioner {
   Task<void> BuyAll(const DisruptionWorld& world, const SolveRequest& request,
                     SolveOutcome& outcome, const std::set<std::string>& unsynced,
                     report::Provisioning& told);
+  Task<void> BuyGranted(std::vector<Wish> wishes, std::vector<report::PlannedMachine> machines,
+                        std::vector<PoolLedger::Answer> answers, report::Provisioning& told);
   void TellIgnored(const DisruptionWorld& world, report::Provisioning& told);
   void Nominate(const DisruptionWorld& world, const SolveRequest& request,
                 const SolveOutcome& outcome, TimePoint now, report::Provisioning& told);
@@ -87,7 +93,8 @@ class Provisioner {
                    const std::vector<model::NodeClaim>& claims, SolveOutcome& outcome,
                    report::Provisioning& told);
   void DropSettled(const SolveRequest& request, SolveOutcome& outcome);
-  Task<report::PlannedMachine> BuyPlanned(Wish wish, report::PlannedMachine machine);
+  Task<report::PlannedMachine> BuyPlanned(Wish wish, PoolLedger::Grant grant,
+                                          report::PlannedMachine machine);
   std::string NewName(const std::string& pool);
   Task<void> GrowStatic(NodePoolPtr pool, int64_t count);
   Task<void> ShrinkStatic(NodePoolPtr pool, std::vector<ClaimPtr> claims, int64_t count);
@@ -117,13 +124,13 @@ class Provisioner {
   // Of a dry run: all of them have a node by now, or are gone.
   bool NobodyWaits(const Expected& expected) const;
   std::map<std::string, Expected> expected_;  // by the claim's uid
-  std::set<std::string> static_busy_;         // pools
+  PoolLedger ledger_;
+  std::set<std::string> bought_for_;   // pods, by uid, since the run began
+  std::set<std::string> static_busy_;  // pools
   size_t solves_ = 0;
   std::set<std::string> zones_told_;
 };
 
-// The most that a machine of any of these types has; with "nodes".
-model::ResourceList MostOf(const cloud::TypeList& types);
 // What pods find on a machine of any of them, whichever offering it is.
 model::ResourceList LeastOf(const cloud::TypeList& types);
 bool IsUnlaunched(const model::NodeClaim& claim);

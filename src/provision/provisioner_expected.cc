@@ -1,5 +1,5 @@
-// Claims on their way: for whom they are, what they count against the limits, and what still fits on
-// them before anybody knows which machine they become.
+// Claims on their way: for whom they are, and what still fits on them before anybody knows which
+// machine they become. What they count against the limits: pool_ledger.
 
 #include <algorithm>
 #include <utility>
@@ -11,18 +11,6 @@ namespace coppice::provision {
 
 bool IsUnlaunched(const model::NodeClaim& claim) {
   return claim.status.provider_id.empty() && !claim.metadata.deletion_timestamp;
-}
-
-model::ResourceList MostOf(const cloud::TypeList& types) {
-  model::ResourceList most;
-  for (const cloud::InstanceType* type : types) {
-    for (const auto& [name, amount] : type->capacity) {
-      model::Quantity& there = most[name];
-      if (there.Compare(amount) < 0) there = amount;
-    }
-  }
-  most["nodes"] = model::Quantity::FromUnits(1);
-  return most;
 }
 
 model::ResourceList LeastOf(const cloud::TypeList& types) {
@@ -74,28 +62,6 @@ std::set<std::string> Provisioner::UnsyncedPools() {
       pools.insert(LabelOr(claim->metadata.labels, model::kNodePoolLabel));
   }
   return pools;
-}
-
-void Provisioner::HoldBackLimits(DisruptionWorld& world) {
-  std::set<std::string_view> shown;
-  for (const Machine& machine : world.machines) {
-    if (machine.claim != nullptr && IsUnlaunched(*machine.claim))
-      shown.insert(machine.claim->metadata.uid);
-  }
-  for (const ClaimPtr& claim : parts_.store.List()) {
-    if (!IsUnlaunched(*claim) || shown.contains(claim->metadata.uid)) continue;
-    const std::string pool = LabelOr(claim->metadata.labels, model::kNodePoolLabel);
-    const auto it = std::ranges::find(world.solver.pools, pool, &Pool::name);
-    if (it == world.solver.pools.end()) continue;
-    const auto expected = expected_.find(claim->metadata.uid);
-    for (auto& [resource, limit] : it->limits) {
-      if (expected != expected_.end()) {
-        if (const auto* most = expected->second.most.Find(resource)) limit.Sub(*most);
-      } else if (resource == "nodes") {
-        limit.Sub(model::Quantity::FromUnits(1));
-      }
-    }
-  }
 }
 
 // As they would be bound there: else rules between pods would not see them. Who is gone or has found

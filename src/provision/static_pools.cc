@@ -33,12 +33,15 @@ void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint now)
     std::vector<ClaimPtr> running;
     std::vector<ClaimPtr> free;  // no command is about them
     int64_t all = 0;
+    int64_t leaving = 0;  // by a command that may still be taken back
     for (const ClaimPtr& claim : claims) {
       if (LabelOr(claim->metadata.labels, model::kNodePoolLabel) != name) continue;
       ++all;
-      const bool leaves = claim->metadata.deletion_timestamp ||
-                          parts_.marks.leaving.contains(claim->status.provider_id);
-      if (leaves) continue;
+      if (claim->metadata.deletion_timestamp) continue;
+      if (parts_.marks.leaving.contains(claim->status.provider_id)) {
+        ++leaving;
+        continue;
+      }
       running.push_back(claim);
       if (!parts_.marks.queued.contains(claim->status.provider_id)) free.push_back(claim);
     }
@@ -48,7 +51,7 @@ void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint now)
     // knows of it. Both count when it is about one more, neither is one too many: else the
     // replacement, which is empty, would go.
     const auto surplus = static_cast<int64_t>(free.size()) - wanted;
-    if (count < wanted && model::IsTrue(pool->status.conditions, names::kReady)) {
+    if (count + leaving < wanted && model::IsTrue(pool->status.conditions, names::kReady)) {
       int64_t more = wanted - count;
       if (const auto* limit = pool->spec.limits.Find("nodes"))
         more = std::min(more, limit->Value() - all);
@@ -68,17 +71,24 @@ void Provisioner::KeepStatic(const std::vector<ClaimPtr>& claims, TimePoint now)
 }
 
 Task<void> Provisioner::GrowStatic(NodePoolPtr pool, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
+  // All at once: a replacement that is bought meanwhile must not find the same room.
+  std::vector<PoolLedger::Entry> entries(static_cast<size_t>(count),
+                                         {pool->metadata.name, MostOf(cloud::TypeList())});
+  std::vector<PoolLedger::Answer> answers = ledger_.TakeEach(std::move(entries));
+  for (PoolLedger::Answer& answer : answers) {
+    if (answer.grant == nullptr) break;
     PlannedClaim planned;
     planned.requirements = RequirementsOf(*pool, context().labels());
     Wish wish;
     wish.pool = pool;
     wish.reason = "provisioned";
     wish.claim = ClaimFrom(*pool, planned, context().labels());
-    const auto made = co_await Buy(std::move(wish));
+    wish.most = answer.grant->most;
+    const auto made = co_await Buy(std::move(wish), std::move(answer.grant));
     if (!made.ok()) {
       context().parts.log.Warning("a node claim of a static pool could not be created",
                                   {{"nodepool", pool->metadata.name}, {"error", made.status()}});
+      answers.clear();
       co_await context().parts.executor.Sleep(std::chrono::seconds(10));
       break;
     }

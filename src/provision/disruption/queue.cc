@@ -71,7 +71,13 @@ Task<Status> DisruptionQueue::MarkOne(ClaimPtr claim, NodePtr node, std::string 
   co_return co_await parts_.store.Write(now, std::move(after));
 }
 
+bool DisruptionQueue::IsEnding(const model::NodeClaim& claim) {
+  const ClaimPtr now = parts_.store.Find(claim);
+  return now != nullptr && now->metadata.deletion_timestamp;
+}
+
 Task<void> DisruptionQueue::Unmark(ClaimPtr claim, std::string node) {
+  if (IsEnding(*claim)) co_return;  // no pod is to come there any more
   cluster::NodeChange change;
   change.remove_taints.push_back(names::kDisruptedTaint);
   const Status untainted = co_await context().parts.writer.ChangeNode(node, std::move(change));
@@ -122,10 +128,13 @@ Task<Status> DisruptionQueue::Mark(Order& order) {
 }
 
 // All at once; if one cannot be had, none stays.
-Task<Result<std::vector<ClaimPtr>>> DisruptionQueue::BuyAll(Order& order) {
+Task<Result<std::vector<ClaimPtr>>> DisruptionQueue::BuyAll(Order& order,
+                                                            std::vector<PoolLedger::Grant> grants) {
   std::vector<Task<Result<ClaimPtr>>> purchases;
-  for (Provisioner::Wish& wish : order.replacements)
-    purchases.push_back(parts_.provisioner.Buy(std::move(wish)));
+  for (size_t i = 0; i < order.replacements.size(); ++i) {
+    purchases.push_back(
+        parts_.provisioner.Buy(std::move(order.replacements[i]), std::move(grants[i])));
+  }
   const auto results = co_await WhenAll(std::move(purchases));
   std::vector<ClaimPtr> bought;
   Status failed;
@@ -147,15 +156,14 @@ Task<Result<std::vector<ClaimPtr>>> DisruptionQueue::BuyAll(Order& order) {
 }
 
 Task<Status> DisruptionQueue::Start(Order order) {
-  for (const Provisioner::Wish& wish : order.replacements) {
-    if (std::string why = parts_.provisioner.WhyNotBuy(*wish.pool); !why.empty())
-      co_return Status(Code::kFailedPrecondition,
-                       "nodepool " + wish.pool->metadata.name + ": " + why);
-  }
   for (const ClaimPtr& claim : order.claims) {
     if (parts_.marks.queued.contains(claim->status.provider_id))
       co_return Status(Code::kAborted, claim->metadata.name + " is in another command");
   }
+  std::vector<PoolLedger::Entry> entries;
+  for (const Provisioner::Wish& wish : order.replacements)
+    entries.push_back(Provisioner::EntryOf(wish));
+  CO_TRY(auto grants, parts_.provisioner.ledger().TakeAll(std::move(entries), order.claims));
   const std::string id = "command-" + std::to_string(next_id_++);
   for (const ClaimPtr& claim : order.claims) parts_.marks.queued[claim->status.provider_id] = id;
   const std::vector<ClaimPtr> all = order.claims;
@@ -168,7 +176,7 @@ Task<Status> DisruptionQueue::Start(Order order) {
     co_return marked;
   }
   Active active{.since = context().Now()};
-  auto bought = co_await BuyAll(order);
+  auto bought = co_await BuyAll(order, std::move(grants));
   if (!bought.ok()) {
     co_await UnmarkAll(order);
     forget();
@@ -220,8 +228,10 @@ void DisruptionQueue::Look(TimePoint now) {
                        "Waiting on readiness to continue disruption");
       }
     }
-    if (lost.empty() && waits && now >= Later(active.since, timeout))
-      lost = "its replacements were not up in time";
+    const bool late = now >= Later(active.since, timeout);
+    if (lost.empty() && late && waits) lost = "its replacements were not up in time";
+    if (lost.empty() && late && active.refused)
+      lost = "not all of its machines could be deleted in time";
     if (!lost.empty()) {
       active.busy = true;
       context().Spawn(RollBack(id, lost));
@@ -260,7 +270,8 @@ Task<void> DisruptionQueue::DeleteAll(std::string id) {
     if (status.ok() && i < order.repairs.size()) CountRepair(*now, order.repairs[i]);
     all = all && status.ok();
   }
-  if (!all) {  // the next look tries again
+  if (!all) {  // the next look tries again, for a while
+    active_.at(id).refused = true;
     co_await context().parts.executor.Sleep(std::chrono::seconds(1));
     active_.at(id).busy = false;
     co_return;
@@ -284,7 +295,7 @@ Task<void> DisruptionQueue::RollBack(std::string id, std::string why) {
   MetricLabels labels;
   labels["decision"] = std::string(ToString(order.decision));
   labels["reason"] = LowerReason(order.method);
-  labels["consolidation_type"] = std::string(TypeOf(order.method));
+  labels["consolidation_type"] = std::string(ToString(order.decision));  // the peer's, here alone
   // One for each replacement that is not up.
   context()
       .parts.metrics
@@ -297,7 +308,9 @@ Task<void> DisruptionQueue::RollBack(std::string id, std::string why) {
                    !model::IsTrue(found->status.conditions, names::kInitialized);
           })));
   co_await UnmarkAll(order);
-  for (const ClaimPtr& claim : order.claims) parts_.marks.leaving.erase(claim->status.provider_id);
+  for (const ClaimPtr& claim : order.claims) {
+    if (!IsEnding(*claim)) parts_.marks.leaving.erase(claim->status.provider_id);
+  }
   Close(id, "RolledBack", why);
 }
 

@@ -1,6 +1,7 @@
 // DisruptionQueue: commands that are being carried out. The machines are tainted, replacements are
 // created, and only when all of them are up are the claims deleted; from there termination takes
-// over. A replacement that comes to nothing, or takes too long, takes everything back.
+// over. A replacement that comes to nothing, or takes too long, takes everything back; so do claims
+// that cannot be deleted for too long, but for those that are.
 //
 // What is under way is in memory alone. A process that dies leaves tainted nodes and perhaps a
 // machine too many: the next one takes the taints off (Recover), and the machine is found empty.
@@ -69,11 +70,14 @@ class DisruptionQueue {
     std::vector<ClaimPtr> replacements;
     TimePoint since;
     bool busy = false;
+    bool refused = false;  // one of its claims could not be deleted
     report::DisruptionCommand told;
   };
   Task<Status> Mark(Order& order);
-  Task<Result<std::vector<ClaimPtr>>> BuyAll(Order& order);
+  Task<Result<std::vector<ClaimPtr>>> BuyAll(Order& order, std::vector<PoolLedger::Grant> grants);
   Task<Status> MarkOne(ClaimPtr claim, NodePtr node, std::string reason);
+  // Its end has begun, by whoever.
+  bool IsEnding(const model::NodeClaim& claim);
   Task<void> Unmark(ClaimPtr claim, std::string node);
   Task<void> UnmarkAll(Order order);
   Task<void> RollBack(std::string id, std::string why);
