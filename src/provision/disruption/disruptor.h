@@ -66,6 +66,11 @@ class Disruptor {
   Task<std::optional<Order>> Validated(Order order);
   Task<std::optional<Order>> StillEmpty(Order order, std::shared_ptr<DisruptionWorld> world);
   Task<std::optional<Order>> StillCheaper(Order order, std::shared_ptr<DisruptionWorld> world);
+  bool AreAllWanted(const Order& order, const std::vector<const Candidate*>& candidates,
+                    const MethodAnswer& answer);
+  std::optional<Order> StillWanted(Order order);
+  // As it is now, for the command that is looked at once more.
+  std::shared_ptr<DisruptionWorld> WorldAgain(const Order& order);
   Order OrderOf(const Command& command, const DisruptionWorld& world) const;
   void Tell(const MethodAnswer& answer, const DisruptionWorld& world);
   void CountMoves(const MethodAnswer& answer);

@@ -100,6 +100,14 @@ Task<void> Disruptor::CheckAndBegin(Order order) {
   context().WakeAt(next_);
 }
 
+std::shared_ptr<DisruptionWorld> Disruptor::WorldAgain(const Order& order) {
+  const ViewParts view{context(), parts_.store, parts_.pools, parts_.marks};
+  auto world = std::make_shared<DisruptionWorld>(
+      MakeView(view, context().Now(), {.disruption = true, .checked_again = ProviderIdsOf(order)}));
+  if (!context().options().upstream_exact) parts_.provisioner.HoldBackLimits(*world);
+  return world;
+}
+
 Task<std::optional<Order>> Disruptor::Validated(Order order) {
   const uint64_t number = next_validation_++;
   validating_[number] = DisruptionQueue::Described(order, "Validating", context().Now());
@@ -109,10 +117,7 @@ Task<std::optional<Order>> Disruptor::Validated(Order order) {
     Abandon(order, "stale", std::move(stale));
     co_return std::nullopt;
   }
-  const ViewParts view{context(), parts_.store, parts_.pools, parts_.marks};
-  const auto world = std::make_shared<DisruptionWorld>(
-      MakeView(view, context().Now(), {.disruption = true, .checked_again = ProviderIdsOf(order)}));
-  if (!context().options().upstream_exact) parts_.provisioner.HoldBackLimits(*world);
+  const auto world = WorldAgain(order);
   if (order.method == Method::kEmptiness) co_return co_await StillEmpty(std::move(order), world);
   co_return co_await StillCheaper(std::move(order), world);
 }
@@ -148,19 +153,46 @@ Task<std::optional<Order>> Disruptor::StillEmpty(Order order,
   co_return kept;
 }
 
+// Whether all of its machines are candidates and within budgets; else it is rejected.
+bool Disruptor::AreAllWanted(const Order& order, const std::vector<const Candidate*>& candidates,
+                             const MethodAnswer& answer) {
+  if (candidates.size() != order.claims.size()) {
+    Reject(order, "churn", "not all of its nodes are candidates any more");
+    return false;
+  }
+  if (!WithinBudgets(candidates, answer.budgets)) {
+    Reject(order, "budget", "the budgets do not allow it any more");
+    return false;
+  }
+  return true;
+}
+
+// The search may have taken a while: all that was asked before it is asked once more, of what is
+// there now, for somebody may have taken to one of its machines meanwhile.
+std::optional<Order> Disruptor::StillWanted(Order order) {
+  if (std::string stale = context().Stale(); !stale.empty()) {
+    Abandon(order, "stale", std::move(stale));
+    return std::nullopt;
+  }
+  const auto world = WorldAgain(order);
+  DisruptionRound round(*world, DisruptionOptionsOf(context()));
+  const MethodAnswer answer = round.Wanted(order.method);
+  const auto candidates = CandidatesOf(order, *world, answer);
+  if (!AreAllWanted(order, candidates, answer)) return std::nullopt;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    order.claims[i] = world->machines[candidates[i]->machine].claim;
+    order.nodes[i] = world->solver.nodes[candidates[i]->machine].node;
+    order.pods[i] = candidates[i]->reschedulable.size();
+  }
+  return order;
+}
+
 Task<std::optional<Order>> Disruptor::StillCheaper(Order order,
                                                    std::shared_ptr<DisruptionWorld> world) {
   DisruptionRound round(*world, DisruptionOptionsOf(context()));
   const MethodAnswer answer = round.Wanted(order.method);
   const auto candidates = CandidatesOf(order, *world, answer);
-  if (candidates.size() != order.claims.size()) {
-    Reject(order, "churn", "not all of its nodes are candidates any more");
-    co_return std::nullopt;
-  }
-  if (!WithinBudgets(candidates, answer.budgets)) {
-    Reject(order, "budget", "the budgets do not allow it any more");
-    co_return std::nullopt;
-  }
+  if (!AreAllWanted(order, candidates, answer)) co_return std::nullopt;
   SimulationOutcome outcome;
   const std::function<void()> work = [&] { outcome = round.Without(candidates); };
   const Status asked = co_await OnWorker(context().parts.workers, context().parts.executor, work);
@@ -181,17 +213,7 @@ Task<std::optional<Order>> Disruptor::StillCheaper(Order order,
       co_return std::nullopt;
     }
   }
-  // The search may have taken a while: the claims once more, as they are now.
-  for (size_t i = 0; i < order.claims.size(); ++i) {
-    const ClaimPtr now = parts_.store.Find(*order.claims[i]);
-    if (now == nullptr || now->metadata.deletion_timestamp ||
-        parts_.marks.IsNominated(now->status.provider_id, context().Now())) {
-      Reject(order, "churn", order.claims[i]->metadata.name + " is needed or gone");
-      co_return std::nullopt;
-    }
-    order.claims[i] = now;
-  }
-  co_return order;
+  co_return StillWanted(std::move(order));
 }
 
 }  // namespace coppice::provision
