@@ -28,7 +28,9 @@ namespace {
 class ModelPoolsEngine final : public ModelEngine {
  public:
   ModelPoolsEngine(const ModelPoolsOptions& options, const ModelProcess& process)
-      : options_(options), turn_(options.passed) {
+      : options_(options),
+        own_workers_(options.workers ? options.workers(process.executor) : nullptr),
+        turn_(options.passed) {
     cloud::CloudNodeClaimsOptions claims = options.claims;
     claims.cluster = sim::kClusterName;
     claims_ = cloud::CloudNodeClaims::Create({.cloud = process.model.cloud,
@@ -38,19 +40,19 @@ class ModelPoolsEngine final : public ModelEngine {
                                               .log = process.log,
                                               .metrics = process.metrics},
                                              std::move(claims));
-    engine_ =
-        std::make_unique<provision::Engine>(provision::EngineParts{.options = options.engine,
-                                                                   .world = process.world,
-                                                                   .writer = process.model.api,
-                                                                   .claims = *claims_,
-                                                                   .executor = process.executor,
-                                                                   .workers = process.workers,
-                                                                   .rng = process.rng,
-                                                                   .log = process.log,
-                                                                   .metrics = process.metrics,
-                                                                   .filters = options.filters,
-                                                                   .not_ours = options.not_ours,
-                                                                   .wake = process.look_again});
+    engine_ = std::make_unique<provision::Engine>(
+        provision::EngineParts{.options = options.engine,
+                               .world = process.world,
+                               .writer = process.model.api,
+                               .claims = *claims_,
+                               .executor = process.executor,
+                               .workers = own_workers_ ? *own_workers_ : process.workers,
+                               .rng = process.rng,
+                               .log = process.log,
+                               .metrics = process.metrics,
+                               .filters = options.filters,
+                               .not_ours = options.not_ours,
+                               .wake = process.look_again});
     turn_.Open(*engine_);
     if (options_.engine_is) options_.engine_is(engine_.get());
     if (options_.claims_is) options_.claims_is(claims_.get());
@@ -65,6 +67,7 @@ class ModelPoolsEngine final : public ModelEngine {
 
  private:
   const ModelPoolsOptions options_;
+  const std::unique_ptr<Workers> own_workers_;
   std::unique_ptr<cloud::CloudNodeClaims> claims_;
   std::unique_ptr<provision::Engine> engine_;
   PoolsTurn turn_;

@@ -40,6 +40,8 @@ struct ModelPoolsOptions {
   // Pods that somebody else buys for, with a batch scheduler beside it. Null: none.
   std::function<bool(const model::Pod&)> not_ours = nullptr;
   cloud::CloudNodeClaimsOptions claims = {};
+  // The engine's own, made anew with each process on its executor; null: those of the process.
+  std::function<std::unique_ptr<Workers>(Executor&)> workers = nullptr;
   // The engine of the process that runs now, for who wants to look; null between two.
   std::function<void(provision::Engine*)> engine_is = nullptr;
   // Its provider, likewise.
