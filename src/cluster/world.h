@@ -47,6 +47,11 @@ namespace coppice::cluster {
 using NodePtr = std::shared_ptr<const model::Node>;
 using PodPtr = std::shared_ptr<const model::Pod>;
 
+// Nodes and pods have doors of their own, for they are the snapshot, too: in a store beside it
+// nobody would see them.
+template <class T>
+concept OtherKind = !std::same_as<T, model::Node> && !std::same_as<T, model::Pod>;
+
 // How the engines that plan on a World look at pods.
 struct WorldOptions {
   // Whether a pod counts at all (an expendable one, or one of a foreign scheduler, may not). Null:
@@ -99,11 +104,11 @@ class World {
   void UpsertPods(std::span<const PodPtr> pods);  // a whole list; faster than one by one
   void DeletePod(std::string_view namespace_, std::string_view name);
   // Of any other kind.
-  template <class T>
+  template <OtherKind T>
   void Upsert(std::shared_ptr<const T> object) {
     Make([object = std::move(object)](World& world) { world.stores_->Of<T>().Upsert(object); });
   }
-  template <class T>
+  template <OtherKind T>
   void Erase(std::string_view namespace_, std::string_view name) {
     Make([ns = std::string(namespace_), n = std::string(name)](World& world) {
       world.stores_->Of<T>().Erase(ns, n);
@@ -112,7 +117,7 @@ class World {
 
   // ---- Objects.
 
-  template <class T>
+  template <OtherKind T>
   const ObjectStore<T>& objects() const {
     return stores_->Of<T>();
   }

@@ -48,6 +48,19 @@ std::vector<std::string> OnNode(const World& world, std::string_view node) {
   return names;
 }
 
+template <class T>
+concept HasAStore = requires(World& world, std::shared_ptr<const T> object) {
+  world.Upsert(object);
+  world.Erase<T>("", "");
+  world.objects<T>();
+};
+
+TEST(WorldTest, NodesAndPodsGoInByTheirOwnDoorsOnly) {
+  EXPECT_TRUE(HasAStore<model::DaemonSet>);
+  EXPECT_FALSE(HasAStore<model::Node>) << "it would be in a store that no plan looks at";
+  EXPECT_FALSE(HasAStore<model::Pod>);
+}
+
 TEST(WorldTest, NewPodsComeLastAndAnUpdateKeepsItsPlace) {
   World world;
   for (const char* name : {"a", "b", "c"}) world.UpsertPod(WorldPod(name));
