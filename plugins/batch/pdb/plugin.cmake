@@ -1,0 +1,1 @@
+set(PLUGIN_DEPS drain)
